@@ -14,7 +14,7 @@ from tiny import ROOT, c_runner, in_pairs, ort_runner
 
 from codegen.golden.interface import graph_ports, network_feeds
 from codegen.golden.interpreter import run_graph
-from codegen.host import HOST_FLAGS
+from codegen.host import host_flags
 from codegen.pipeline import Options, compile_file
 from codegen.verbs.profile import Measuring, profile
 from codegen.verbs.samples import random_samples
@@ -64,8 +64,8 @@ def beside_emx(name: str, given: argparse.Namespace, millions: float) -> tuple[s
     with tempfile.TemporaryDirectory(prefix="lamina-bench-") as folder:
         peer = Peer(given.emx, model, x.size, math.prod(wanted.shape), Path(folder) / "emx")
         theirs = peer.instructions(CHIP) / 1e6
-        ours = c_runner(fast, feeds[fast.graph.inputs[0].value], HOST_FLAGS, Path(folder) / "fast")
-        _, _, ratio = in_pairs(ours, peer.runner(x, wanted, tuple(HOST_FLAGS)), given.pairs)
+        ours = c_runner(fast, feeds[fast.graph.inputs[0].value], host_flags(), Path(folder) / "fast")
+        _, _, ratio = in_pairs(ours, peer.runner(x, wanted, host_flags()), given.pairs)
     assert ratio is not None
     return f"{theirs:.2f}", f"{millions / theirs:.2f}", f"{ratio:.2f}"
 
@@ -78,9 +78,9 @@ def here(name: str, pairs: int, sums: str) -> tuple[str, ...]:
     sample = random_samples(ports, 1, seed=0)[0]
     x = network_feeds(ports, sample)[fast.graph.inputs[0].value]
     with tempfile.TemporaryDirectory(prefix="lamina-bench-") as folder:
-        run = c_runner(fast, x, HOST_FLAGS, Path(folder) / "fast")
+        run = c_runner(fast, x, host_flags(), Path(folder) / "fast")
         mine, _, over_ort = in_pairs(run, ort_runner(model, sample), pairs)
-        _, _, over_plain = in_pairs(run, c_runner(plain, x, HOST_FLAGS, Path(folder) / "plain"), pairs)
+        _, _, over_plain = in_pairs(run, c_runner(plain, x, host_flags(), Path(folder) / "plain"), pairs)
     return f"{mine:.1f}", "-" if over_ort is None else f"{over_ort:.2f}", f"{over_plain:.2f}"
 
 

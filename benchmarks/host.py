@@ -17,7 +17,7 @@ import numpy as np
 from tiny import ROOT, c_runner, ort_runner
 
 from codegen.golden.interface import graph_ports, network_feeds
-from codegen.host import HOST_FLAGS
+from codegen.host import host_flags
 from codegen.pipeline import Options, compile_file
 from codegen.verbs.samples import Sample, open_samples, random_samples
 
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--models", nargs="+", default=NAMES, choices=NAMES)
     parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds (default: %(default)s)")
-    parser.add_argument("--flags", default=" ".join(HOST_FLAGS), help="of the C compiler (default: %(default)s)")
+    parser.add_argument("--flags", default=" ".join(host_flags()), help="of the C compiler (default: %(default)s)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_args(arguments)
     rows = [measure(name, given.flags.split(), given.rounds) for name in given.models]

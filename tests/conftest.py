@@ -60,6 +60,14 @@ def _values(item: pytest.Function) -> set[tuple[str, str]]:
     return {(name, repr(value)) for name, value in item.callspec.params.items()}
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _no_disk_is_waited_for() -> Iterator[None]:
+    """Thousands of files are written and thrown away: whether a disk has them matters to none but users."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        yield
+
+
 @pytest.fixture
 def fastest(monkeypatch: pytest.MonkeyPatch) -> None:
     """C for this machine is built as users get it."""

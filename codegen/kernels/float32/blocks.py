@@ -27,6 +27,7 @@ from codegen.records import record
 _MOST_EDGES = 12
 _SHORT_ROW = 3
 _POINT = Window(1)
+_LOADED = (1, 2, 4, 8)
 
 
 @record
@@ -47,7 +48,7 @@ class FloatBlocksContext(RunSizes):
     """Literals of one layer.
 
     The columns from `left` on, `inner` of them, read nothing outside the row.  `copied`: the inputs of a block are read
-    from scratch, so that its outputs may be stored over them.
+    from scratch, so that its outputs may be stored over them.  `together`: weights that one instruction loads at most.
     """
 
     lanes: int
@@ -62,6 +63,7 @@ class FloatBlocksContext(RunSizes):
     fused: bool
     stored: Stored
     copied: bool
+    together: int
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -77,6 +79,24 @@ class FloatBlocksContext(RunSizes):
     def vectors(self, outputs: int) -> tuple[tuple[int, int], ...]:
         """(first output, outputs) of each vector of a group."""
         return tuple((at, min(self.lanes, outputs - at)) for at in range(0, outputs, self.lanes))
+
+    def several_pass(self, pixels: int, outputs: int) -> bool:
+        """Whether a tap holds its inputs, and one instruction loads several of the weights that pass by."""
+        return self.together > 1 and pixels < outputs
+
+    @property
+    def some_pass(self) -> bool:
+        """Whether any block does."""
+        at_once = {*self.sizes, *((1,) if self.edges else ())}
+        return any(self.several_pass(pixels, outputs) for pixels in at_once for *_, outputs in self.groups)
+
+    def pieces(self, outputs: int) -> tuple[range, ...]:
+        """Outputs of a group whose weights one instruction loads: 8, 4, 2 or one."""
+        found: list[range] = []
+        while not found or found[-1].stop < outputs:
+            at = found[-1].stop if found else 0
+            found.append(range(at, at + max(n for n in _LOADED if n <= min(outputs - at, self.together))))
+        return tuple(found)
 
     @property
     def edge_unroll(self) -> int:
@@ -172,7 +192,8 @@ def _fit(
     packed = stored.fields_of(weights, lambda all_of: in_groups(all_of, k.block.outputs))
     why = f"{unit.name}: {k.block.pixels} pixels x {k.block.outputs} outputs in registers{stored.said}"
     params = (flat_field("bias", bias), *bound_fields(node.op), *packed)
-    return Fit(k, params, why=why, headers=unit_headers(unit, node.op, stored))
+    together = ("lam_fpu.h",) if k.some_pass else ()
+    return Fit(k, params, why=why, headers=(*together, *unit_headers(unit, node.op, stored)))
 
 
 def unit_headers(unit: Unit, op: FloatConv2D | FloatDense, stored: Stored) -> tuple[str, ...]:
@@ -218,6 +239,7 @@ def _context(
         fused=op.fused,
         stored=stored,
         copied=False,
+        together=reading.together,
     )
 
 

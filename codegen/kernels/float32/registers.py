@@ -29,11 +29,13 @@ class Reading:
         time: of its expansion, in loads.
         scaled: each output has a scale, which takes a register.
         in_turn: weights in an element, which a block's outputs fill.
+        together: weights that are loaded at one time at most, where a tap holds its inputs.
     """
 
     time: float = 0.0
     scaled: bool = False
     in_turn: int = 1
+    together: int = 1
 
 
 PLAIN = Reading()
@@ -52,6 +54,7 @@ class Unit:
         at_once: products, or sums, that begin in the time of one load.
         latency: sums that must be under way to lose no time.
         unroll: taps per turn of the inner loop.
+        together: weights that one instruction loads at most, where they are floats, into registers of their own.
         expands: what weights are stored as, and the time of an expansion, in loads.
     """
 
@@ -62,12 +65,14 @@ class Unit:
     at_once: float
     latency: int
     unroll: int
+    together: int = 1
     expands: tuple[tuple[Storage, float], ...] = ()
 
     def reading(self, stored: Stored) -> Reading | None:
         """What a weight takes; None of what it cannot expand."""
         time = dict(self.expands).get(stored.storage)
-        return None if time is None else Reading(time, stored.scaled, stored.in_turn)
+        together = 1 if stored.storage else self.together
+        return None if time is None else Reading(time, stored.scaled, stored.in_turn, together)
 
 
 FPU = Unit(
@@ -78,6 +83,7 @@ FPU = Unit(
     at_once=1,
     latency=1,
     unroll=4,
+    together=8,
     expands=(("", 0), ("f16", 2), ("bf16", 2), ("s8", 3), ("s4", 4)),
 )
 AVX512 = Unit(
@@ -114,7 +120,8 @@ def _candidates(unit: Unit, width: int, outputs: int, reading: Reading) -> Itera
         held = _SPARE + (vectors if reading.scaled else 0)
         block = min(vectors * unit.lanes, outputs)
         for pixels in range(1, min(width, _MOST_PIXELS) + 1):
-            fits = pixels * vectors + min(pixels, vectors) + held <= unit.registers
+            beside = vectors if vectors <= pixels else pixels + min(vectors, reading.together) - 1
+            fits = pixels * vectors + beside + held <= unit.registers
             if fits and (block == outputs or block % reading.in_turn == 0):
                 yield Block(pixels, block, width % pixels)
 

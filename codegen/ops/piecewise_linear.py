@@ -7,7 +7,8 @@ x: s16 -> y: s8, u8 or s16.  Piece i serves the numbers from its knot k[i] up to
 
 m[i] is a slope in steps of y per step of x, in units of 2^-24, and c[i] the value at the knot in units of 2^-15, zero
 point included.  `pieces_of` makes each piece as long as one straight line stays within 1/8 step of the function, so
-that y is within one step of the function rounded.  One definition for every mode.
+that y is within one step of the function rounded; within 1/64 step where few pieces do (a factor, a bound), so that y
+is hardly ever another number than the function rounded.  One definition for every mode.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from codegen.ops.limits import limit, only_input, require, types_among
 from codegen.records import record
 
 SLOPE_BITS, VALUE_BITS = 24, 15
-TOLERANCE = 1 / 8
+TOLERANCE, FINE = 1 / 8, 1 / 64
+FEW = 16
+"""Pieces up to which they are fine."""
 MOST_PIECES = 4096
 Reals = npt.NDArray[np.float64]
 Piece = tuple[int, int, int]
@@ -93,10 +96,15 @@ def pieces_of(steps: Reals) -> tuple[Piece, ...]:
 
     Stops one piece past those that the operator may have.
     """
+    fine = _pieces(steps, FINE, FEW)
+    return fine if len(fine) <= FEW else _pieces(steps, TOLERANCE, MOST_PIECES)
+
+
+def _pieces(steps: Reals, miss: float, most: int) -> tuple[Piece, ...]:
     pieces: list[Piece] = []
     start = 0
-    while start < len(steps) and len(pieces) <= MOST_PIECES:
-        stop = _longest(steps, start)
+    while start < len(steps) and len(pieces) <= most:
+        stop = _longest(steps, start, miss)
         slope, value, _ = _line(steps[start:stop])
         knot = start + DType.S16.low
         pieces.append((knot, round(value * 2**VALUE_BITS), round(slope * 2**SLOPE_BITS)))
@@ -104,21 +112,21 @@ def pieces_of(steps: Reals) -> tuple[Piece, ...]:
     return tuple(pieces)
 
 
-def _longest(steps: Reals, start: int) -> int:
+def _longest(steps: Reals, start: int, miss: float) -> int:
     """The end of the longest piece from `start`, found by doubling and halving its length."""
     known, step = start + 1, 1
-    while known + step <= len(steps) and _fits(steps[start : known + step]):
+    while known + step <= len(steps) and _fits(steps[start : known + step], miss):
         known, step = known + step, 2 * step
     while step:
-        if known + step <= len(steps) and _fits(steps[start : known + step]):
+        if known + step <= len(steps) and _fits(steps[start : known + step], miss):
             known += step
         step //= 2
     return known
 
 
-def _fits(part: Reals) -> bool:
+def _fits(part: Reals, most: float) -> bool:
     slope, _, miss = _line(part)
-    return miss <= TOLERANCE and abs(slope) < 2 ** (31 - SLOPE_BITS)
+    return miss <= most and abs(slope) < 2 ** (31 - SLOPE_BITS)
 
 
 def _line(part: Reals) -> tuple[float, float, float]:

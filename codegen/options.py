@@ -31,7 +31,7 @@ CHOICES = {
     "io_layout": ("nhwc", "model"),
     "io_type": ("quantized", "model"),
     "goal": GOALS,
-    "float_sums": ("separate", "fused"),
+    "float_sums": ("separate", "fused", "flushed"),
     "float_weights": ("f32", "f16", "bf16", "s8", "s4", "s8g32", "s4g32"),
 }
 """The values of options that have no others."""

@@ -140,7 +140,8 @@ _MODEL_OPTIONS = (
         "--float",
         "float_sums",
         type=click.Choice(CHOICES["float_sums"]),
-        help="Sums of real products: each product rounded, or each step once (fused multiply-add).",
+        help="Sums of real products: each product rounded; each step once (fused multiply-add); or as Helium has them, "
+        "without numbers below the least normal one (flushed).",
     ),
     _choice("--float-weights", "What float layers' weights are stored as, and so rounded to.", "f32"),
     click.option("--arena-limit", callback=_bytes, metavar="BYTES", help="Working memory at most, such as 64K."),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import math
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,9 @@ ALL_MODES = (*MODES, *DERIVED_MODES)
 Rounding = Literal["half_up", "half_even", "half_down", "half_away"]
 """Where halves go: up, to the even number, towards zero, away from zero."""
 ROUNDINGS: tuple[Rounding, ...] = ("half_up", "half_even", "half_down", "half_away")
+Sums = Literal["separate", "fused", "flushed"]
+"""How products of real numbers are added (codegen/ops/float32/sums.py)."""
+SUMS: tuple[Sums, ...] = get_args(Sums)
 Storage = Literal["", "f16", "bf16", "s8", "s4"]
 """What real numbers are stored as: themselves, narrower floats, or integers times a scale of each output."""
 

@@ -13,7 +13,7 @@ from codegen.frontends import own_mode
 from codegen.ir.graph import Graph
 from codegen.ir.labels import left_out
 from codegen.ir.program import Program
-from codegen.ir.quant import ALL_MODES, Mode
+from codegen.ir.quant import ALL_MODES, SUMS, Mode, Sums
 from codegen.kernels import left_to_core
 from codegen.options import GOALS, LEAST_BUFFER, Goal, Options
 from codegen.planning.apart import idle_notes
@@ -67,9 +67,10 @@ def choose_goal(options: Options, target: Target) -> Goal:
     return next(goal for goal in GOALS if goal == wanted)
 
 
-def choose_sums(options: Options, target: Target) -> str:
+def choose_sums(options: Options, target: Target) -> Sums:
     """How sums of real products round."""
-    return options.float_sums or target.float_default
+    wanted = options.float_sums or target.float_default
+    return next(sums for sums in SUMS if sums == wanted)
 
 
 def in_flash(program: Program, options: Options) -> int:

@@ -12,14 +12,13 @@ import numpy as np
 
 from codegen.float32.weights import narrowed
 from codegen.ir.graph import Graph, Node, Value
-from codegen.ir.quant import Array, Storage
+from codegen.ir.quant import Array, Storage, Sums
 from codegen.kernels.float32.conv2d import is_pointwise
-from codegen.ops.float32 import FloatConv2D, FloatDense, FloatMatMul, FloatRecurrent
+from codegen.ops.float32 import SUMMING, FloatConv2D, FloatDense, FloatRecurrent
 from codegen.options import Options
 from codegen.planning.asked import choose_sums
-from codegen.target import Target
+from codegen.target import FEATURES, Target
 
-_SUMS = (FloatConv2D, FloatDense, FloatMatMul, FloatRecurrent)
 _WEIGHTED = (FloatConv2D, FloatDense, FloatRecurrent)
 _STORAGES: dict[str, tuple[Storage, int]] = {
     **{"f16": ("f16", 0), "bf16": ("bf16", 0), "s8": ("s8", 0), "s4": ("s4", 0)},
@@ -27,23 +26,41 @@ _STORAGES: dict[str, tuple[Storage, int]] = {
 }
 """What weights are stored as, and how many inputs of a dense layer have a scale; 0 for all."""
 _SLOW, _NO_FMA = "fused sums are computed in integers, many times as slow", "has no fused multiply-add (has_fma)"
+_SLOW_FLUSH, _NO_HELIUM = "flushed sums are looked at one by one, which takes several times as long", "has no Helium"
+_FLUSH = "convolutions and dense layers of real numbers take about a third of the instructions with --float flushed"
+_LEAST_IS_ZERO = "Helium's vectors, to which numbers below 2^-126 are zero"
 _LONGEST = 4
 """Layers whose names a note gives."""
 
 
 def as_asked(graph: Graph, options: Options, target: Target) -> Graph:
     """The graph whose layers of real numbers are what the options say."""
-    graph = graph if choose_sums(options, target) == "separate" else _fused(graph, target)
+    graph = _summed(graph, choose_sums(options, target), target)
+    graph = graph if options.float_sums else _told_of_helium(graph, target)
     asked = _STORAGES.get(options.float_weights)
     return graph if asked is None else _stored(graph, *asked)
 
 
-def _fused(graph: Graph, target: Target) -> Graph:
-    if not any(isinstance(n.op, _SUMS) for n in graph.nodes):
+def _summed(graph: Graph, sums: Sums, target: Target) -> Graph:
+    if sums == "separate" or not any(isinstance(n.op, SUMMING) for n in graph.nodes):
         return graph
-    nodes = [replace(n, op=replace(n.op, fused=True)) if isinstance(n.op, _SUMS) else n for n in graph.nodes]
-    notes = graph.notes if target.has_fma else (*graph.notes, f"{_SLOW}: {target.name} {_NO_FMA}")
-    return replace(graph, nodes=tuple(nodes), notes=notes)
+    nodes = [replace(n, op=replace(n.op, sums=sums)) if isinstance(n.op, SUMMING) else n for n in graph.nodes]
+    return replace(graph, nodes=tuple(nodes), notes=(*graph.notes, *_slow(sums, target)))
+
+
+def _told_of_helium(graph: Graph, target: Target) -> Graph:
+    """With what a user might ask for, where sums are not flushed already."""
+    found = any(isinstance(n.op, (FloatConv2D, FloatDense)) and n.op.sums != "flushed" for n in graph.nodes)
+    if not found or "mve" not in FEATURES[target.isa]:
+        return graph
+    return replace(graph, notes=(*graph.notes, f"{_FLUSH}: {_LEAST_IS_ZERO}"))
+
+
+def _slow(sums: Sums, target: Target) -> tuple[str, ...]:
+    """What is said of a chip on which sums take many times as long."""
+    if sums == "fused":
+        return () if target.has_fma else (f"{_SLOW}: {target.name} {_NO_FMA}",)
+    return () if "mve" in FEATURES[target.isa] else (f"{_SLOW_FLUSH}: {target.name} {_NO_HELIUM}",)
 
 
 def _stored(graph: Graph, storage: Storage, block: int) -> Graph:

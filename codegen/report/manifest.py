@@ -10,6 +10,7 @@ from codegen.ir.hooks import hook_records
 from codegen.ir.plan import Plan, place_of
 from codegen.ir.program import KeptState, Port, Program, TracedTensor
 from codegen.ir.quant import Mode
+from codegen.ops.float32 import SUMMING
 from codegen.options import Goal, Options
 from codegen.prove import ShadowReport, bank_conflicts
 from codegen.records import record
@@ -69,10 +70,17 @@ def _identity(plan: Plan, program: Program, asked: Asked) -> dict[str, Any]:
         "isa": asked.target.isa,
         "byte_order": asked.target.byte_order,
         "requant": asked.requant,
-        **({"float_sums": "fused"} if any(getattr(node.op, "fused", False) for node in plan.graph.nodes) else {}),
+        **_float_sums(plan),
         **_float_weights(plan),
         **({"arithmetic": "float32"} if plan.graph.is_real else {}),
     }
+
+
+def _float_sums(plan: Plan) -> dict[str, str]:
+    """How products are added, where it is not the way that is meant without a word."""
+    found = (node.op.sums for node in plan.graph.nodes if isinstance(node.op, SUMMING))
+    other = next((sums for sums in found if sums != "separate"), None)
+    return {"float_sums": other} if other else {}
 
 
 def said_arithmetic(manifest: Mapping[str, Any]) -> str:

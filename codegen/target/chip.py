@@ -54,7 +54,7 @@ BYTE_ORDERS = ("little", "big")
 MEMORY_KINDS = ("ram", "flash", "psram", "scratchpad")
 WORKING_KINDS = ("ram", "psram")
 GOALS = ("memory", "balanced", "speed")
-FLOAT_SUMS = ("separate", "fused")
+FLOAT_SUMS = ("separate", "fused", "flushed")
 REQUANT_MODES = ("single", "tflite", "ort", "mul8", "pot", "pot_half_even", "pot_half_down", "pot_half_away")
 OF_SINGLE = REQUANT_MODES[3:]
 """The modes that every chip has which has `single`: the same C, or the same with another rounding."""

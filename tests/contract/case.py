@@ -9,7 +9,7 @@ import numpy as np
 
 from codegen.float32.weights import narrowed
 from codegen.ir.op import Op
-from codegen.ir.quant import DERIVED_MODES, MODES, Array, DType, Mode, Quant, Requant, Storage, TensorType, is_pot
+from codegen.ir.quant import DERIVED_MODES, MODES, Array, DType, Mode, Quant, Requant, Storage, Sums, TensorType, is_pot
 from codegen.ir.shape import Window
 from codegen.ops.case import Case as Case
 from codegen.ops.case import Input as Input
@@ -38,6 +38,7 @@ def ints(dtype: DType, *shape: int, seed: int = 0) -> Array:
     return random_array(np.random.default_rng([20, seed, dtype.bytes, *shape]), shape, dtype)
 
 
+OTHER_SUMS: tuple[Sums, ...] = ("fused", "flushed")
 STORAGES: tuple[Storage, ...] = ("f16", "bf16", "s8", "s4")
 """What weights of real numbers may be stored as."""
 

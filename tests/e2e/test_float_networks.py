@@ -80,6 +80,37 @@ def test_fused_sums_are_golden_s_too_and_round_otherwise(name: str) -> None:
     assert float(np.abs(one - other).max()) <= CLOSE * float(np.abs(one).max())
 
 
+@pytest.mark.parametrize("name", [QUICK[0], pytest.param(QUICK[1], marks=pytest.mark.slow)])
+def test_flushed_sums_are_golden_s_too(name: str) -> None:
+    path = shared_dir() / "models" / name
+    result = verify(path, inputs=[noise(path)], samples=1, float_sums="flushed")
+    assert result.equal, result.first_difference and result.first_difference.text()
+    assert compile_file(path, Options(vectors=0, float_sums="flushed")).manifest["float_sums"] == "flushed"
+
+
+@pytest.mark.parametrize("chip", ["cortex-m55", "cortex-m4"])
+def test_flushed_sums_know_no_numbers_below_the_least(chip: str, tmp_path: Path) -> None:
+    require_board(chip)
+    path = tmp_path / "denormal.onnx"
+    path.write_bytes(of_least_numbers())
+    sample = noise(path)["x"] * np.float32(1e-20)
+    flushed = compile_file(path, Options(vectors=0, float_sums="flushed")).imported
+    y = run_graph(flushed, network_feeds(graph_ports(flushed)[0], {"x": sample}))[flushed.outputs[0].value]
+    assert not y.any()
+    result = verify(path, target=chip, inputs=[{"x": sample}], samples=1, float_sums="flushed")
+    assert result.equal, result.first_difference and result.first_difference.text()
+
+
+def test_helium_s_vectors_are_spoken_of_and_taken_where_they_are_asked_for() -> None:
+    path = shared_dir() / "models" / QUICK[0]
+    for chip, sums, told in (("cortex-m55", None, True), ("cortex-m55", "separate", False), ("cortex-m4", None, False)):
+        made = compile_file(path, Options(target=chip, vectors=0, float_sums=sums))
+        assert any("--float flushed" in note for note in made.manifest["notes"]) == told  # type: ignore[attr-defined]
+    made = compile_file(path, Options(target="cortex-m55", vectors=0, float_sums="flushed"))
+    kernels = {layer["kernel"] for layer in made.manifest["layers"]}  # type: ignore[attr-defined]
+    assert "mve_dense_f32" in kernels
+
+
 def chip_like(tmp_path: Path, target: str, line: str) -> str:
     """A file of the user's: a shipped target with one more line."""
     (file,) = resource_dir("targets").rglob(f"{target}.toml")

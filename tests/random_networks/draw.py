@@ -14,7 +14,7 @@ import numpy as np
 from codegen.errors import CompileError
 from codegen.ir.graph import Graph
 from codegen.ir.op import NodeOf, Op
-from codegen.ir.quant import DERIVED_MODES, MODES, Array, DType, Mode, Quant, Requant, Storage, TensorType, is_pot
+from codegen.ir.quant import DERIVED_MODES, MODES, Array, DType, Mode, Quant, Requant, Storage, Sums, TensorType, is_pot
 from codegen.ir.shape import Window
 from codegen.kernels import find_form
 from codegen.ops import (
@@ -58,7 +58,7 @@ class Drawing(Sketch):
         self.mode: Mode = MODES[self.int(0, 2)]
         if self.mode == "single":
             self.mode = ("single", *DERIVED_MODES)[seed // 3 % 6]
-        self.fused = seed % 2 == 1
+        self.sums: Sums = ("separate", "fused", "separate", "flushed")[seed % 4]
         self.storage: Storage = ("", "f16", "", "s8", "", "bf16", "", "s4")[seed // 2 % 8]
         self.data: dict[str, Array] = {}
 

@@ -80,8 +80,8 @@ def real_attention(d: Drawing, x: str) -> str:
     """Every pixel of a row looked up in all others, and the channels of what is found brought to one size."""
     y, depth = _real(d, x), d.int(1, 5)
     keys = d.apply(Transpose((0, 1, 3, 2)), _dense(d, y, depth))
-    scores = d.apply(FloatMatMul(d.fused), _dense(d, y, depth), keys)
-    found = d.apply(FloatMatMul(d.fused), d.apply(FloatSoftmax(3, d.chance(0.3)), scores), y)
+    scores = d.apply(FloatMatMul(d.sums), _dense(d, y, depth), keys)
+    found = d.apply(FloatMatMul(d.sums), d.apply(FloatSoftmax(3, d.chance(0.3)), scores), y)
     return _bytes(d, d.apply(FloatNormalize(1e-3, d.chance(0.5)), found))
 
 
@@ -104,7 +104,7 @@ def real_sequence(d: Drawing, x: str) -> str:
     width = units * GATES[cell]
     y = _dense(d, d.apply(Reshape((h, w, c)), _real(d, x)), width)
     initial = [_normal(d, 0.3, w, units) for _ in range(1 + (cell == "lstm"))]
-    how = {"reset_after": d.chance(0.5), "fused": d.fused}
+    how = {"reset_after": d.chance(0.5), "sums": d.sums}
     op = FloatRecurrent(cell, CELLS[cell], d.chance(0.3), d.pick((math.inf, 2.0)), **how)
     weights = _normal(d, 0.5, width, units)
     y = d.apply(op, y, _stored(d, weights) if d.storage else weights, _normal(d, 0.5, width), *initial)
@@ -217,7 +217,7 @@ def _stored(d: Drawing, name: str) -> str:
 
 
 def _dense(d: Drawing, x: str, outputs: int) -> str:
-    return d.apply(FloatDense(fused=d.fused), x, _weights(d, x, outputs, d.shape(x)[-1]), _normal(d, 0.5, outputs))
+    return d.apply(FloatDense(sums=d.sums), x, _weights(d, x, outputs, d.shape(x)[-1]), _normal(d, 0.5, outputs))
 
 
 def _conv(d: Drawing, x: str, h: Window, w: Window) -> str:
@@ -225,7 +225,7 @@ def _conv(d: Drawing, x: str, h: Window, w: Window) -> str:
     c = d.shape(x)[3]
     groups = d.pick((1, 1, c))
     outputs = c if groups == c else d.int(1, 8)
-    op = FloatConv2D(h, w, groups, d.pick((-math.inf, -0.5)), d.pick((math.inf, 2.0)), d.fused)
+    op = FloatConv2D(h, w, groups, d.pick((-math.inf, -0.5)), d.pick((math.inf, 2.0)), d.sums)
     return d.apply(op, x, _weights(d, x, outputs, h.size, w.size, c // groups), _normal(d, 0.5, outputs))
 
 

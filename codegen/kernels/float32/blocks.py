@@ -12,12 +12,12 @@ from typing import Any
 
 from codegen.ir.form import Scratch
 from codegen.ir.op import NodeOf
-from codegen.ir.quant import Array
+from codegen.ir.quant import Array, Sums
 from codegen.ir.shape import Shape, Window, row_count, row_pixels
 from codegen.kernels.conv2d import inner_columns
 from codegen.kernels.float32.common import Bounds, bound_fields, bounds_of, flat_field, sum_header
 from codegen.kernels.float32.conv2d import is_pointwise
-from codegen.kernels.float32.registers import AVX512, FPU, Block, Reading, Unit, choose_block
+from codegen.kernels.float32.registers import AVX512, FPU, HELIUM, Block, Reading, Unit, choose_block
 from codegen.kernels.float32.stored import Stored, stored_of
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.sizes import RunSizes
@@ -28,6 +28,7 @@ _MOST_EDGES = 12
 _SHORT_ROW = 3
 _POINT = Window(1)
 _LOADED = (1, 2, 4, 8)
+_LEAST_NORMAL = 2.0**-126
 
 
 @record
@@ -51,7 +52,7 @@ class FloatBlocksContext(RunSizes):
     from scratch, so that its outputs may be stored over them.  `together`: weights that one instruction loads at most.
     """
 
-    lanes: int
+    unit: Unit
     block: Block
     kernel_w: int
     left: int
@@ -60,10 +61,15 @@ class FloatBlocksContext(RunSizes):
     padded_rows: bool
     any_run: bool
     bounds: Bounds
-    fused: bool
+    sums: Sums
     stored: Stored
     copied: bool
     together: int
+
+    @property
+    def lanes(self) -> int:
+        """Numbers of a register."""
+        return self.unit.lanes
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -79,6 +85,10 @@ class FloatBlocksContext(RunSizes):
     def vectors(self, outputs: int) -> tuple[tuple[int, int], ...]:
         """(first output, outputs) of each vector of a group."""
         return tuple((at, min(self.lanes, outputs - at)) for at in range(0, outputs, self.lanes))
+
+    def weights_held(self, pixels: int, outputs: int) -> bool:
+        """Whether a tap holds its weights and its inputs pass by: the fewer, in registers of one kind."""
+        return len(self.vectors(outputs)) <= pixels and not self.unit.scaled
 
     def several_pass(self, pixels: int, outputs: int) -> bool:
         """Whether a tap holds its inputs, and one instruction loads several of the weights that pass by."""
@@ -186,7 +196,7 @@ def _fit(
         return None
     stored = stored_of(node)
     reading = unit.reading(stored)
-    if reading is None:
+    if reading is None or not adds(unit, node.op):
         return None
     k = _context(unit, node, h, w, inner, reading)
     packed = stored.fields_of(weights, lambda all_of: in_groups(all_of, k.block.outputs))
@@ -196,11 +206,18 @@ def _fit(
     return Fit(k, params, why=why, headers=(*together, *unit_headers(unit, node.op, stored)))
 
 
+def adds(unit: Unit, op: FloatConv2D | FloatDense) -> bool:
+    """Whether it adds products as the layer does; one without denormal numbers holds none within such bounds."""
+    normal = all(not end or abs(end) >= _LEAST_NORMAL for end in (op.low, op.high))
+    return op.sums in unit.sums and (normal or op.sums != "flushed")
+
+
 def unit_headers(unit: Unit, op: FloatConv2D | FloatDense, stored: Stored) -> tuple[str, ...]:
     """Whose functions a step of a sum and a weight are; with lanes, besides the unit's own."""
     if unit.lanes == 1:
         return (sum_header(op), *stored.headers)
-    return (*(("lam_x86_f32_fused.h",) if op.fused else ()), *(("lam_x86_f32_stored.h",) if stored.storage else ()))
+    fused = (f"{unit.vector}_fused.h",) if op.sums == "fused" else ()
+    return (*fused, *((f"{unit.vector}_stored.h",) if stored.storage else ()))
 
 
 def _context(
@@ -218,7 +235,7 @@ def _context(
     run = stored.block or c_in * (w.size if together else 1)
     conv = isinstance(op, FloatConv2D) and not is_pointwise(op)
     return FloatBlocksContext(
-        lanes=unit.lanes,
+        unit=unit,
         block=choose_block(unit, max(1, width), c_out, h.size * w.size * c_in, reading),
         c_in=c_in,
         c_out=c_out,
@@ -236,7 +253,7 @@ def _context(
         padded_rows=conv and op.rows(0, node.ins, node.outs).leaves(x[1], y[1]),
         any_run=not conv,
         bounds=bounds_of(op),
-        fused=op.fused,
+        sums=op.sums,
         stored=stored,
         copied=False,
         together=reading.together,
@@ -276,6 +293,6 @@ def blocked_conv(unit: Unit, headers: tuple[str, ...]) -> Kernel[FloatConv2D]:
     return Kernel(name, "float32/blocks.c.j2", "row", (FloatConv2D,), fit, needs, headers=headers)
 
 
-_UNITS = ((FPU, ("lam_order.h",)), (AVX512, ("lam_x86_f32.h",)))
+_UNITS = ((HELIUM, ("lam_mve_f32.h", "lam_order.h")), (FPU, ("lam_order.h",)), (AVX512, ("lam_x86_f32.h",)))
 
 KERNELS: tuple[Kernel[Any], ...] = tuple(make(*unit) for unit in _UNITS for make in (blocked_dense, blocked_conv))

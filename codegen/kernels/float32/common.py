@@ -13,13 +13,13 @@ from typing import Protocol
 import numpy as np
 
 from codegen.ir.form import Field
-from codegen.ir.quant import Array
+from codegen.ir.quant import Array, Sums
 from codegen.ops.float32 import FloatConv2D, FloatDense, FloatMatMul, FloatRecurrent
 from codegen.records import record
 
 HEADER = "lam_f32.h"
 """Of every kernel that computes: it refuses compilers that would not give the same bits."""
-FUSED_HEADER = "lam_f32_fma.h"
+SUM_HEADERS: dict[Sums, str] = {"separate": HEADER, "fused": "lam_f32_fma.h", "flushed": "lam_f32_flushed.h"}
 _BLOCK = 4
 """Outputs that are summed at one time: that many sums and weights stay in registers."""
 
@@ -62,7 +62,7 @@ def bound_fields(op: Bounded) -> tuple[Field, ...]:
 
 def sum_header(op: FloatConv2D | FloatDense | FloatMatMul | FloatRecurrent) -> str:
     """Whose function a step of a sum is."""
-    return FUSED_HEADER if op.fused else HEADER
+    return SUM_HEADERS[op.sums]
 
 
 def block_of(outputs: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from codegen.ir.op import NodeOf
-from codegen.ir.quant import Array
+from codegen.ir.quant import Array, Sums
 from codegen.kernels.conv2d import inner_columns
 from codegen.kernels.float32.common import (
     Bounds,
@@ -37,7 +37,7 @@ class FloatConvContext(InBlocks, GroupSizes):
     padded_rows: bool
     padded_columns: bool
     bounds: Bounds
-    fused: bool
+    sums: Sums
     stored: Stored
 
     @property
@@ -94,7 +94,7 @@ def _context(kind: type[FloatConvContext], node: NodeOf[FloatConv2D]) -> FloatCo
         padded_rows=op.rows(0, node.ins, node.outs).leaves(x[1], y[1]),
         padded_columns=inner_columns(op.w, x[2], y[2]) != (0, y[2]),
         bounds=bounds_of(op),
-        fused=op.fused,
+        sums=op.sums,
         stored=stored_of(node),
     )
 

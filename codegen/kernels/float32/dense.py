@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from codegen.ir.op import NodeOf
+from codegen.ir.quant import Sums
 from codegen.kernels.float32.common import (
     Bounds,
     block_of,
@@ -28,7 +29,7 @@ class FloatDenseContext:
     n_in: int
     n_out: int
     bounds: Bounds
-    fused: bool
+    sums: Sums
     stored: Stored
 
     @property
@@ -60,7 +61,7 @@ def _fit(node: NodeOf[FloatConv2D | FloatDense]) -> Fit | None:
         return None
     stored = stored_of(node)
     params = (flat_field("bias", bias), *bound_fields(node.op), *stored.fields_of(weights, in_blocks))
-    context = FloatDenseContext(node.ins[0].shape[-1], len(weights), bounds_of(node.op), node.op.fused, stored)
+    context = FloatDenseContext(node.ins[0].shape[-1], len(weights), bounds_of(node.op), node.op.sums, stored)
     return Fit(context, params, why=f"plain C99{stored.said}", headers=(sum_header(node.op), *stored.headers))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from codegen.ir.op import NodeOf
+from codegen.ir.quant import Sums
 from codegen.ir.shape import row_count, row_elements
 from codegen.kernels.common import constant_fields
 from codegen.kernels.float32.common import sum_header
@@ -30,14 +31,14 @@ class FloatMatMulContext:
     lines: int
     depth: int
     columns: int
-    fused: bool
+    sums: Sums
 
 
 def _fit(node: NodeOf[FloatMatMul]) -> Fit | None:
     if not node.dynamic:
         return None
     lines, depth = node.ins[0].shape[-2:]
-    context = FloatMatMulContext(_side(node, 0), _side(node, 1), lines, depth, node.ins[1].shape[-1], node.op.fused)
+    context = FloatMatMulContext(_side(node, 0), _side(node, 1), lines, depth, node.ins[1].shape[-1], node.op.sums)
     return Fit(context, constant_fields(node, ("a_const", "b_const")), headers=(sum_header(node.op),))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
+from codegen.ir.quant import Sums
 from codegen.kernels.common import constant_fields
 from codegen.kernels.float32.common import sum_header
 from codegen.kernels.float32.functions import function_headers
@@ -44,7 +45,7 @@ class RecurrentContext:
     computed: tuple[tuple[str, str], ...]
     functions: tuple[str, ...]
     bounded: str
-    fused: bool
+    sums: Sums
     stored: Stored
 
     @property
@@ -104,14 +105,14 @@ def _fit(node: NodeOf[FloatRecurrent]) -> Fit | None:
         computed=tuple((_NAMES[i], _side(node, i)) for i in node.dynamic if i in _WEIGHTS),
         functions=_calls(op),
         bounded=f"lam_f32_clip(v, -number[{len(numbers) - 1}], number[{len(numbers) - 1}])" if _is_bounded(op) else "v",
-        fused=op.fused,
+        sums=op.sums,
         stored=stored,
     )
     params = tuple(f for f in constant_fields(node, _NAMES[: len(node.ins)]) if f.name != "weights")
     if node.consts[1] is not None:
         params += stored.fields_of(np.asarray(node.consts[1]), lambda weights: [weights])
     params += (Field("number", np.array(numbers, np.float32)),) if numbers else ()
-    products = [] if op.fused and op.cell == "rnn" else ["product"]
+    products = [] if op.sums == "fused" and op.cell == "rnn" else ["product"]
     names = [name for name, _ in op.functions] + products + (["clip"] if _is_bounded(op) else [])
     headers = {h for name in names for h in function_headers(name)} | {sum_header(op), *stored.headers}
     return Fit(context, params, why=f"plain C99{stored.said}", headers=tuple(sorted(headers)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from codegen.ir.quant import Storage
+from codegen.ir.quant import Storage, Sums
 from codegen.kernels.float32.stored import Stored
 from codegen.records import record
 
@@ -50,23 +50,31 @@ class Unit:
         name: of the unit, as kernels of it begin.
         feature: of the chips that have it.
         lanes: numbers of a register.
+        vector: the type of a register in C, with which the names of its functions begin.
+        sums: how it adds products.
         registers: how many there are.
         at_once: products, or sums, that begin in the time of one load.
         latency: sums that must be under way to lose no time.
         unroll: taps per turn of the inner loop.
         together: weights that one instruction loads at most, where they are floats, into registers of their own.
         expands: what weights are stored as, and the time of an expansion, in loads.
+        scaled: a vector is multiplied by a number in a register of another kind.
+        pixels: of a depthwise layer that are made at one time.
     """
 
     name: str
     feature: str
     lanes: int
+    vector: str
+    sums: tuple[Sums, ...]
     registers: int
     at_once: float
     latency: int
     unroll: int
     together: int = 1
     expands: tuple[tuple[Storage, float], ...] = ()
+    scaled: bool = False
+    pixels: int = 6
 
     def reading(self, stored: Stored) -> Reading | None:
         """What a weight takes; None of what it cannot expand."""
@@ -79,6 +87,8 @@ FPU = Unit(
     "fpu",
     "fpu",
     lanes=1,
+    vector="float",
+    sums=("separate", "fused"),
     registers=32,
     at_once=1,
     latency=1,
@@ -90,11 +100,27 @@ AVX512 = Unit(
     "x86",
     "x86",
     lanes=16,
+    vector="lam_x86_f32",
+    sums=("separate", "fused"),
     registers=32,
     at_once=2,
     latency=8,
     unroll=1,
     expands=(("", 0), ("f16", 1), ("bf16", 1), ("s8", 2)),
+)
+HELIUM = Unit(
+    "mve",
+    "mve",
+    lanes=4,
+    vector="lam_mve_f32",
+    sums=("flushed",),
+    registers=8,
+    at_once=1,
+    latency=2,
+    unroll=4,
+    expands=(("", 0),),
+    scaled=True,
+    pixels=3,
 )
 
 
@@ -120,10 +146,16 @@ def _candidates(unit: Unit, width: int, outputs: int, reading: Reading) -> Itera
         held = _SPARE + (vectors if reading.scaled else 0)
         block = min(vectors * unit.lanes, outputs)
         for pixels in range(1, min(width, _MOST_PIXELS) + 1):
-            beside = vectors if vectors <= pixels else pixels + min(vectors, reading.together) - 1
-            fits = pixels * vectors + beside + held <= unit.registers
+            fits = pixels * vectors + _beside(unit, pixels, vectors, reading) + held <= unit.registers
             if fits and (block == outputs or block % reading.in_turn == 0):
                 yield Block(pixels, block, width % pixels)
+
+
+def _beside(unit: Unit, pixels: int, vectors: int, reading: Reading) -> int:
+    """Registers that hold what is read of a tap, besides one that a weight or an input passes by in."""
+    if unit.scaled:
+        return 0
+    return vectors if vectors <= pixels else pixels + min(vectors, reading.together) - 1
 
 
 def _cost(unit: Unit, block: Block, width: int, outputs: int, taps: int, reading: Reading) -> float:

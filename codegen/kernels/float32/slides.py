@@ -12,17 +12,16 @@ from itertools import pairwise
 from typing import Any
 
 from codegen.ir.op import NodeOf
-from codegen.ir.quant import Array
+from codegen.ir.quant import Array, Sums
 from codegen.ir.shape import Window
-from codegen.kernels.float32.blocks import in_groups, unit_headers
+from codegen.kernels.float32.blocks import adds, in_groups, unit_headers
 from codegen.kernels.float32.common import Bounds, bound_fields, bounds_of, flat_field
-from codegen.kernels.float32.registers import AVX512, FPU, Unit
+from codegen.kernels.float32.registers import AVX512, FPU, HELIUM, Unit
 from codegen.kernels.float32.stored import Stored, stored_of
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops.float32 import FloatConv2D
 from codegen.records import record
 
-_MOST_PIXELS = 6
 _MOST_TAPS = 7
 _MOST_KINDS = 8
 
@@ -43,20 +42,30 @@ class Span:
     columns: tuple[int, ...]
     taps: tuple[tuple[int, int, int], ...]
 
+    @property
+    def by_column(self) -> tuple[tuple[int, tuple[tuple[int, int, int], ...]], ...]:
+        """Each column with the taps that read it: in this order too a pixel's taps come in the order of its sum."""
+        return tuple((column, tuple(tap for tap in self.taps if tap[0] == column)) for column in self.columns)
+
 
 @record(kw_only=True)
 class FloatSlidesContext:
     """Literals of one depthwise convolution; `spans` cover the row from left to right."""
 
-    lanes: int
+    unit: Unit
     channels: int
     kernel_h: int
     kernel_w: int
     spans: tuple[Span, ...]
     padded_rows: bool
     bounds: Bounds
-    fused: bool
+    sums: Sums
     stored: Stored
+
+    @property
+    def lanes(self) -> int:
+        """Numbers of a register."""
+        return self.unit.lanes
 
     @property
     def groups(self) -> tuple[tuple[int, int, int], ...]:
@@ -84,18 +93,18 @@ def _fit(unit: Unit, node: NodeOf[FloatConv2D]) -> Fit | None:
     one_each = op.groups == x[3] == y[3] and op.w.size <= _MOST_TAPS
     if node.dynamic != (0,) or weights is None or bias is None or not one_each:
         return None
-    spans, stored = _spans(op.w, x[2], y[2]), stored_of(node)
-    if len(spans) > _MOST_KINDS or unit.reading(stored) is None:
+    spans, stored = _spans(op.w, x[2], y[2], unit.pixels), stored_of(node)
+    if len(spans) > _MOST_KINDS or unit.reading(stored) is None or not adds(unit, op):
         return None
     k = FloatSlidesContext(
-        lanes=unit.lanes,
+        unit=unit,
         channels=x[3],
         kernel_h=op.h.size,
         kernel_w=op.w.size,
         spans=spans,
         padded_rows=op.rows(0, node.ins, node.outs).leaves(x[1], y[1]),
         bounds=bounds_of(op),
-        fused=op.fused,
+        sums=op.sums,
         stored=stored,
     )
     packed = stored.fields_of(weights, lambda all_of: _by_row(all_of, unit.lanes))
@@ -109,9 +118,9 @@ def _by_row(weights: Array, channels: int) -> list[Array]:
     return [part.reshape(weights.shape[1], -1) for part in in_groups(weights, channels)]
 
 
-def _spans(w: Window, w_in: int, w_out: int) -> tuple[Span, ...]:
-    """Blocks of nearly equal size; neighbours that read alike are one span."""
-    blocks = -(-w_out // _MOST_PIXELS)
+def _spans(w: Window, w_in: int, w_out: int, most: int) -> tuple[Span, ...]:
+    """Blocks of nearly equal size, at `most` so many pixels; neighbours that read alike are one span."""
+    blocks = -(-w_out // most)
     cuts = [w_out * i // blocks for i in range(blocks + 1)]
     found: list[Span] = []
     for first, end in pairwise(cuts):
@@ -138,4 +147,6 @@ def _kernel(unit: Unit, headers: tuple[str, ...]) -> Kernel[FloatConv2D]:
     return Kernel(name, "float32/slides.c.j2", "row", (FloatConv2D,), partial(_fit, unit), needs, headers=headers)
 
 
-KERNELS: tuple[Kernel[Any], ...] = (_kernel(FPU, ()), _kernel(AVX512, ("lam_x86_f32.h",)))
+_UNITS = ((HELIUM, ("lam_mve_f32.h",)), (FPU, ()), (AVX512, ("lam_x86_f32.h",)))
+
+KERNELS: tuple[Kernel[Any], ...] = tuple(_kernel(*unit) for unit in _UNITS)

@@ -37,8 +37,12 @@ FLOAT_OPS: tuple[type[Op], ...] = (
     FloatPoses,
 )
 
+SUMMING = (FloatConv2D, FloatDense, FloatMatMul, FloatRecurrent)
+"""Those that add products, each in one of the ways of `codegen.ir.quant.Sums`."""
+
 __all__ = [
     "FLOAT_OPS",
+    "SUMMING",
     "FloatAnchorBoxes",
     "FloatAveragePool2D",
     "FloatBinary",

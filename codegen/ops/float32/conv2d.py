@@ -3,8 +3,7 @@
 x: f32[N, H, W, C];  w: f32[Cout, KH, KW, C / groups];  b: f32[Cout]  ->  y: f32[N, H', W', Cout].
 
     acc = b[o], then acc + x * w[o] for each kernel row, kernel column and channel of the group, in this order;
-          a product is rounded before it is added (`fused`: each step is one fused multiply-add, which rounds once), and
-          a tap in the padding is left out
+          each step as `sums` has it (codegen/ops/float32/sums.py), and a tap in the padding is left out
     y   = acc held within low .. high; NaN stays
 
 Source: onnx/docs/Operators.md, Conv.
@@ -20,7 +19,7 @@ from typing import ClassVar
 import numpy as np
 
 from codegen.ir.op import WHOLE, Limit, Op, RowRule
-from codegen.ir.quant import Array, DType, TensorType
+from codegen.ir.quant import Array, DType, Sums, TensorType
 from codegen.ir.shape import Window
 from codegen.ops.answers import Types, clamped_bounds, never_in_place, window_rows
 from codegen.ops.float32.functions import clip
@@ -40,7 +39,7 @@ class FloatConv2D:
     groups: int
     low: float = -math.inf
     high: float = math.inf
-    fused: bool = False
+    sums: Sums = "separate"
 
     limits: ClassVar[tuple[Limit, ...]] = (batch_one("LAM-OPS-FLOATCONV-01"),)
 
@@ -71,7 +70,7 @@ class FloatConv2D:
         acc[...] = b.reshape(g, -1)
         for tap, served, read in reaches((self.h, self.w), out, spatial):
             taps = kernel[(slice(None), *tap)].reshape(g, depth, -1)
-            add_products(acc[(slice(None), *served)], x[(slice(None), *read)], taps, ordered=True, fused=self.fused)
+            add_products(acc[(slice(None), *served)], x[(slice(None), *read)], taps, ordered=True, sums=self.sums)
         return acc.reshape(*acc.shape[:3], outputs)
 
     def rows(self, index: int, ins: Types, outs: Types) -> RowRule:

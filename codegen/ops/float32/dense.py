@@ -8,7 +8,7 @@ FloatMatMul  a: f32[..., M, K];  b: f32[..., K, N], equal leading axes  ->  y: f
 
     y   = 0, then y + a[m, k] * b[k, n] for k from first to last
 
-A product is rounded before it is added; `fused`: each step is one fused multiply-add, which rounds once.
+Each step is as `sums` has it (codegen/ops/float32/sums.py).
 Source: onnx/docs/Operators.md, Gemm and MatMul.
 """
 
@@ -21,7 +21,7 @@ from typing import ClassVar
 import numpy as np
 
 from codegen.ir.op import SAME_ROW, WHOLE, Limit, Op, RowRule
-from codegen.ir.quant import Array, DType, TensorType
+from codegen.ir.quant import Array, DType, Sums, TensorType
 from codegen.ops.answers import Types, clamped_bounds, last_axis_stays, last_two_stay, never_in_place, same_row
 from codegen.ops.float32.functions import clip
 from codegen.ops.float32.sums import add_product, ordered_product
@@ -36,7 +36,7 @@ class FloatDense:
 
     low: float = -math.inf
     high: float = math.inf
-    fused: bool = False
+    sums: Sums = "separate"
 
     layout_inputs: ClassVar[int] = 1
     limits: ClassVar[tuple[Limit, ...]] = ()
@@ -57,7 +57,7 @@ class FloatDense:
         acc[...] = b
         with np.errstate(all="ignore"):
             for k in range(w.shape[1]):
-                add_product(acc, x[..., k, None], w[:, k], fused=self.fused)
+                add_product(acc, x[..., k, None], w[:, k], sums=self.sums)
             return (clip(acc, np.float32(self.low), np.float32(self.high)),)
 
     def rows(self, index: int, ins: Types, outs: Types) -> RowRule:
@@ -81,7 +81,7 @@ class FloatDense:
 class FloatMatMul:
     """The product of two matrices."""
 
-    fused: bool = False
+    sums: Sums = "separate"
 
     limits: ClassVar[tuple[Limit, ...]] = ()
 
@@ -97,7 +97,7 @@ class FloatMatMul:
     def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The output, to the bit."""
         with np.errstate(all="ignore"):
-            return (ordered_product(*ins, fused=self.fused),)
+            return (ordered_product(*ins, sums=self.sums),)
 
     rows = same_row
 

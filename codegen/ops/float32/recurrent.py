@@ -4,7 +4,7 @@ x: f32[T, B, G * H], the products with the input of each gate, its bias added; r
 h: f32[B, H], and for an LSTM c: f32[B, H], with `peepholes` p: f32[3 * H]  ->  y: f32[T, B, S * H], S states of each
 step side by side: h and c of an LSTM, h and what its reset leaves of a GRU, h of a plain one.
 
-    a_g = b_g + sum over k of h[k] * r_g[k], k ascending, products rounded, or each step once (`fused`)
+    a_g = b_g + sum over k of h[k] * r_g[k], k ascending, each step as `sums` has it
     lstm   i = f(x_i + a_i + p_i * c);  forget = f(x_f + a_f + p_f * c), or 1 - i where `coupled`
            c' = forget * c + i * g(x_c + a_c);  o = f(x_o + a_o + p_o * c');  h' = o * w(c')      gates in order i o f c
     gru    z = f(x_z + a_z);  s = f(x_s + a_s);  n = g(x_n + a_n), a_n of s * h, or with `reset_after` s * a_n
@@ -23,7 +23,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from codegen.ir.op import Limit
-from codegen.ir.quant import Array, DType, TensorType
+from codegen.ir.quant import Array, DType, Sums, TensorType
 from codegen.ops.answers import Types, never_in_place, whole
 from codegen.ops.float32.functions import ONE, clip
 from codegen.ops.float32.sums import add_product
@@ -50,7 +50,7 @@ class FloatRecurrent:
     coupled: bool = False
     reset_after: bool = False
     peepholes: bool = False
-    fused: bool = False
+    sums: Sums = "separate"
 
     limits: ClassVar[tuple[Limit, ...]] = ()
 
@@ -102,7 +102,7 @@ class FloatRecurrent:
         r, b = ins[1][gate * n : (gate + 1) * n], ins[2][gate * n : (gate + 1) * n]
         acc = np.broadcast_to(b, h.shape).copy()
         for k in range(n):
-            add_product(acc, h[:, k, None], r[:, k], fused=self.fused)
+            add_product(acc, h[:, k, None], r[:, k], sums=self.sums)
         return acc
 
     def _of(self, index: int, x: Array, *, held: bool = True) -> Array:

@@ -1,7 +1,8 @@
 """Sums of products in float32: in a stated order, or in whichever order is fastest.
 
 Decides: how numpy keeps an order of sums: vectorised over outputs, with a loop over the terms.  A product is rounded
-before it is added, or where sums are `fused` each step is one fused multiply-add, which rounds once.
+before it is added; where sums are `fused` each step is one fused multiply-add, which rounds once; where they are
+`flushed`, what is smaller than the least normal number is zero, wherever it is read or made, before it is rounded.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from itertools import product
 import numpy as np
 
 from codegen.float32 import fma
-from codegen.ir.quant import Array
+from codegen.ir.quant import Array, Sums
 from codegen.ir.shape import Window
 
+_LEAST = np.float64(2.0**-126)
 Cut = tuple[slice, ...]
 
 
@@ -38,30 +40,39 @@ def _reach(window: Window, tap: int, short: int, long: int) -> tuple[slice, slic
     return slice(start, stop), slice(first, first + (stop - start - 1) * stride + 1, stride)
 
 
-def add_products(acc: Array, x: Array, w: Array, *, ordered: bool, fused: bool = False) -> None:
+def add_products(acc: Array, x: Array, w: Array, *, ordered: bool, sums: Sums = "separate") -> None:
     """acc[..., g, o] += sum over i of x[..., g, i] * w[g, i, o], in place, i ascending where `ordered`."""
     if not ordered and w.shape[1] > 1:
         for g in range(w.shape[0]):
             acc[..., g, :] += x[..., g, :] @ w[g]
         return
     for i in range(w.shape[1]):
-        add_product(acc, x[..., i, None], w[:, i, :], fused=fused)
+        add_product(acc, x[..., i, None], w[:, i, :], sums=sums)
 
 
-def add_product(acc: Array, a: Array, b: Array, *, fused: bool) -> None:
+def add_product(acc: Array, a: Array, b: Array, *, sums: Sums) -> None:
     """One step of a sum, in place."""
-    if fused:
+    if sums == "fused":
         acc[...] = fma(a, b, acc)
+    elif sums == "flushed":
+        product = _flushed(_flushed(a) * _flushed(b)).astype(np.float32)
+        acc[...] = _flushed(_flushed(acc).astype(np.float32) + product)
     else:
         acc += a * b
 
 
-def ordered_product(a: Array, b: Array, *, fused: bool = False) -> Array:
+def _flushed(x: Array) -> Array:
+    """f64, with a zero of the same sign for what is less than the least normal float32."""
+    wide = x.astype(np.float64)
+    return np.where(np.abs(wide) < _LEAST, np.copysign(0.0, wide), wide)
+
+
+def ordered_product(a: Array, b: Array, *, sums: Sums = "separate") -> Array:
     """A @ b with each sum taken from first to last, from zero."""
     shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     acc = np.zeros((*shape, a.shape[-2], b.shape[-1]), np.result_type(a, b))
     for i in range(a.shape[-1]):
-        add_product(acc, a[..., :, i, None], b[..., None, i, :], fused=fused)
+        add_product(acc, a[..., :, i, None], b[..., None, i, :], sums=sums)
     return acc
 
 

@@ -10,20 +10,20 @@ import numpy as np
 from codegen.ir.op import Op
 from codegen.ir.shape import Window
 from codegen.ops.float32 import FloatConv2D
-from tests.contract.case import F32, STORAGES, Case, ints, stored, t, window
+from tests.contract.case import F32, OTHER_SUMS, STORAGES, Case, ints, stored, t, window
 
 _SAME = window(3, 1, 1, 1, 1)
 _ONE = window(1)
-FUSED_TOO = ("padded", "grouped", "depthwise", "in_blocks", "at_edges", "deep")
+OTHERWISE_TOO = ("padded", "grouped", "depthwise", "in_blocks", "at_edges", "deep")
 STORED_TOO = ("padded", "grouped", "depthwise", "pointwise", "in_blocks", "at_edges", "deep")
 
 
 def cases() -> Iterator[Case]:
-    """All of them; some of them with fused sums, or with weights stored otherwise, too."""
+    """All of them; some of them with other sums, or with weights stored otherwise, too."""
     for case in _separate():
         yield case
-        if case.name in FUSED_TOO:
-            yield replace(case, name=f"fused_{case.name}", op=replace(case.op, fused=True))  # type: ignore[type-var]
+        for sums in OTHER_SUMS if case.name in OTHERWISE_TOO else ():
+            yield replace(case, name=f"{sums}_{case.name}", op=replace(case.op, sums=sums))  # type: ignore[type-var]
         if case.name in STORED_TOO:
             yield from (stored(case, storage) for storage in STORAGES)
 

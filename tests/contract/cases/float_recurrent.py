@@ -11,7 +11,7 @@ from codegen.ir.op import Op
 from codegen.ir.quant import Array
 from codegen.ops.float32 import FloatRecurrent
 from codegen.ops.float32.recurrent import GATES, Cell
-from tests.contract.case import F32, STORAGES, Case, Input, stored, t
+from tests.contract.case import F32, OTHER_SUMS, STORAGES, Case, Input, stored, t
 
 _SIGMOID, _TANH = ("sigmoid", ()), ("tanh", ())
 _FUNCTIONS = {"lstm": (_SIGMOID, _TANH, _TANH), "gru": (_SIGMOID, _TANH), "rnn": (_TANH,)}
@@ -19,11 +19,12 @@ OTHERWISE_TOO = ("lstm0", "gru1", "known")
 
 
 def cases() -> Iterator[Case]:
-    """All of them; some of them with fused sums, or with weights stored otherwise, too."""
+    """All of them; some of them with other sums, or with weights stored otherwise, too."""
     for case in _as_they_are():
         yield case
         if case.name in OTHERWISE_TOO:
-            yield replace(case, name=f"fused_{case.name}", op=replace(case.op, fused=True))  # type: ignore[type-var]
+            for sums in OTHER_SUMS:
+                yield replace(case, name=f"{sums}_{case.name}", op=replace(case.op, sums=sums))  # type: ignore[type-var]
             yield from (stored(case, storage) for storage in STORAGES)
 
 

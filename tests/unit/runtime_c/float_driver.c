@@ -4,6 +4,7 @@
  * On a host: standard input is pairs of float32, the output all results of every function in turn, in host byte order.
  * On a board: the arguments are edges and COUNT hashes of their index, and one sum of each function's results is printed.
  */
+#include "lam_f32_flushed.h"
 #include "lam_f32_functions.h"
 
 /* Fused, it would be rounded once. */
@@ -92,6 +93,11 @@ static inline float lam_f32_fused(float x, float y)
 static inline float lam_f32_whole_fused(float x, float y)
 {
     return lam_f32_whole_fma(x, y, lam_f32_third(x, y));
+}
+
+static inline float lam_f32_flushed_third(float x, float y)
+{
+    return lam_f32_flushed(x, y, lam_f32_third(x, y));
 }
 
 #define LAM_ONE(name) \

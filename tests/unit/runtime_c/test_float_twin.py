@@ -19,6 +19,7 @@ import pytest
 from codegen import float32
 from codegen.emulator import build_and_run
 from codegen.float32 import storage
+from codegen.ops.float32.sums import add_product
 from codegen.resources import resource_dir
 from codegen.target import load_target
 from tests.support.tools import require_tool
@@ -35,6 +36,12 @@ LOW, HIGH = np.int64(0xFFFF), np.int64(16)
 def _third(x: Floats, y: Floats) -> Floats:
     """As the driver has it."""
     return ((x.view(np.uint32) + y.view(np.uint32)) ^ np.uint32(0x40000000)).view(np.float32)
+
+
+def _flushed(x: Floats, y: Floats) -> Floats:
+    acc = _third(x, y).copy()
+    add_product(acc, x, y, sums="flushed")
+    return acc
 
 
 ONE = {
@@ -60,6 +67,7 @@ TWO = {
     "whole_rest": lambda x, y: float32.fma(x, y, -(x * y)),
     "fused": lambda x, y: float32.fma(x, y, _third(x, y)),
     "whole_fused": lambda x, y: float32.fma(x, y, _third(x, y)),
+    "flushed_third": _flushed,
 }
 EDGES = np.ravel(
     [

@@ -142,6 +142,8 @@ def through(path: Path, samples: Array, engine: str) -> Outputs:
 def _by_onnxruntime(path: Path, samples: Array) -> Outputs:
     import onnxruntime
 
+    onnxruntime.set_default_logger_severity(3)
+
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])

@@ -20,6 +20,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,7 @@ from codegen.planning import met
 from codegen.records import record
 from codegen.report.speed import lanes_of, work_of
 from codegen.resources import resource_dir
-from codegen.target import load_target
+from codegen.target import FEATURES, load_target
 from codegen.target.parts import AMOUNTS
 from codegen.toolkit import HOUSE
 
@@ -45,8 +46,11 @@ CHIPS = ("cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m55", "cortex-m7", "
 SAME = {"cortex-m0plus": ("cortex-m0",), "cortex-m4": ("cortex-m33",), "rv32imc": ("rv32imac", "rv32imafc")}
 """Cores that run the same kernels, as their files say; without a table of cycles, they are instructions."""
 DTYPES = ("s8", "s4", "f32")
-MODES: Mapping[str, tuple[str | None, ...]] = {"s8": (None, "tflite"), "s4": (None,), "f32": (None,)}
+WAYS: Mapping[str, tuple[dict[str, Any], ...]] = {"s8": ({}, {"requant": "tflite"}), "s4": ({},), "f32": ({},)}
 """TFLite's rounding takes more instructions on some cores, and its files are half of what there is."""
+FLUSHED = {"float_sums": "flushed"}
+"""How layers of real numbers are summed by Helium's vectors, and only by them as it is meant."""
+OF_HELIUM = {kernel.name for kernel in TABLE.kernels if "mve" in kernel.needs}
 WEIGHTED: Mapping[str, tuple[bool, ...]] = {"s8": (True, False), "s4": (True,), "f32": (True, False)}
 """Layers without weights have a network of their own, so that the memory of small chips holds either."""
 HEAD = "# Of a thousand products, outputs, rows, gathered, pieces, edge pieces of a kernel (benchmarks/speeds.py)."
@@ -86,17 +90,17 @@ def sizes(view: NodeView) -> object:
     return type(view.op).__name__, tuple(t.shape for t in (*view.ins, *view.outs)), view.ins[0].dtype
 
 
-def samples(chip: str, path: Path, rounds: int = ROUNDS, mode: str | None = None) -> dict[str, list[Sample]]:
-    """By kernel, what the layers of a network took, in the target's own arithmetic or that of `mode`."""
+def samples(chip: str, path: Path, rounds: int = ROUNDS, **words: Any) -> dict[str, list[Sample]]:
+    """By kernel, what the layers of a network took, in the target's own arithmetic or as options say it."""
     found: dict[str, list[Sample]] = defaultdict(list)
     seen: set[tuple[str, object]] = set()
-    target, options = met(Options(target=chip, requant=mode), path)
+    target, options = met(Options(target=chip, **words), path)
     graph = reach(read_model(path, options, target), target, options).graph
     views = {node.name: graph.view(node) for node in graph.nodes}
     for _ in range(rounds):
         tools = replace(HOUSE, table=Unseen(seen=frozenset(seen)))
         try:
-            layers = codegen.profile(path, chip, cycles=target.cycles is not None, requant=mode, toolkit=tools).layers
+            layers = codegen.profile(path, chip, cycles=target.cycles is not None, toolkit=tools, **words).layers
         except CompileError as error:
             print(f"# {chip} {path.stem}: {str(error).splitlines()[0]}", file=sys.stderr)
             break
@@ -196,9 +200,12 @@ def main() -> None:
         for dtype, weighted in ((kind, part) for kind in given.types for part in WEIGHTED[kind] if part in parts):
             path = given.folder / f"layers_{dtype}{'' if weighted else '_alone'}.onnx"
             path.write_bytes(model(dtype, weighted=weighted))
-            for mode in MODES[dtype]:
-                for kernel, counted in samples(chip, path, mode=mode).items():
+            for words in WAYS[dtype]:
+                for kernel, counted in samples(chip, path, **words).items():
                     found[kernel] += counted
+            if (dtype, weighted) == ("f32", True) and "mve" in FEATURES[load_target(chip).isa]:
+                for kernel, counted in samples(chip, path, **FLUSHED).items():
+                    found[kernel] += counted if kernel in OF_HELIUM else []
         lines = table(found)
         print("\n".join([f"# {chip}", *lines]), flush=True)
         if given.write:

@@ -12,10 +12,12 @@ from collections.abc import Callable, Sequence
 from codegen.errors import FormUnsupported
 from codegen.ir.quant import DType, is_pot
 from codegen.ir.real import RealNode
+from codegen.ir.shape import Shape, Window
 from codegen.ops import Rescale, WholeArithmetic, activation_bounds, make_requant
 from codegen.ops.float32 import FloatCumulative, FloatReduce
 from codegen.real.cumulative import CumulativeSum
 from codegen.real.reduce import Reduce
+from codegen.real.unpool import LpPool
 from codegen.records import record
 from codegen.settle.context import Context, real_bounds, story
 from codegen.settle.float32.writer import Writer
@@ -50,16 +52,38 @@ class Terms:
 
 def of_steps(ctx: Context, node: RealNode, x: Real, op: Reduce) -> Pending:
     """The sum of sizes or of squares over axes, or the root of the latter."""
-    shape, axes = ctx.real(node.outputs[0]).shape, tuple(sorted(op.axes))
+    axes = tuple(sorted(op.axes))
     count = math.prod(ctx.shape(x)[a] for a in axes)
-    main = FloatReduce("l1" if op.kind == "L1" else "squares", axes)
+    terms = Terms(count, 1 if op.kind == "L1" else 2, op.kind == "L2")
+    return _over_axes(ctx, node, x, terms, ctx.shape(x), axes)
+
+
+def lp_pool(ctx: Context, node: RealNode, op: LpPool) -> Sequence[State]:
+    """The same of windows that lie side by side and cover the map: half of their places are axes to sum over."""
+    x = exact(ctx, node, 0)
+    shape, split = ctx.shape(x), list[int]()
+    for window, length in zip(op.windows, shape[2:], strict=True):
+        whole = window.size == length and window == Window(length, window.stride)
+        if not whole and (window != Window(window.size, window.size) or length % window.size):
+            raise FormUnsupported("LpPool of windows that overlap, or do not cover the map", where=node.where)
+        split += [length // window.size, window.size]
+    if op.p not in (1, 2):
+        raise FormUnsupported(f"LpPool of powers of {op.p}", where=node.where)
+    terms = Terms(math.prod(w.size for w in op.windows), op.p, op.p == 2)
+    return [_over_axes(ctx, node, x, terms, (*shape[:2], *split), tuple(range(3, 2 + len(split), 2)))]
+
+
+def _over_axes(ctx: Context, node: RealNode, x: Real, terms: Terms, shape: Shape, axes: Shape) -> Pending:
+    """Sums over axes of x in the shape."""
+    wanted = ctx.real(node.outputs[0]).shape
+    main = FloatReduce("l1" if terms.power == 1 else "squares", axes)
 
     def write(w: Writer, steps: str) -> str:
-        total = w.apply(main, steps)
-        rooted = w.apply(WholeArithmetic("root"), total, w.whole(2 * _ROOT_BITS)) if op.kind == "L2" else total
-        return w.reshaped(rooted, shape)
+        total = w.apply(main, w.reshaped(steps, shape))
+        rooted = w.apply(WholeArithmetic("root"), total, w.whole(2 * _ROOT_BITS)) if terms.rooted else total
+        return w.reshaped(rooted, wanted)
 
-    return _scaled(ctx, node, x, Terms(count, 1 if op.kind == "L1" else 2, op.kind == "L2"), write)
+    return _scaled(ctx, node, x, terms, write)
 
 
 def running_sum(ctx: Context, node: RealNode, op: CumulativeSum) -> Sequence[State]:
@@ -96,4 +120,7 @@ def steps_of(w: Writer, x: Real) -> str:
     return w.apply(WholeArithmetic("-"), steps, w.whole(zero)) if zero else steps
 
 
-RULES: Family = (Rule(CumulativeSum, running_sum, ("CumSum",)),)
+RULES: Family = (
+    Rule(CumulativeSum, running_sum, ("CumSum",)),
+    Rule(LpPool, lp_pool, ("GlobalLpPool", "LpPool")),
+)

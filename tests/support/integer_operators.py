@@ -233,7 +233,10 @@ CASES: Mapping[str, Quantized] = {
     "MaxPool": _one("MaxPool", (1, 3, 6, 6), kernel_shape=[2, 2], strides=[2, 2]),
     "AveragePool": _one("AveragePool", (1, 3, 6, 6), kernel_shape=[2, 2], strides=[2, 2]),
     "GlobalAveragePool": _one("GlobalAveragePool", _MAP),
-    "LpPool": _one("LpPool", (1, 3, 6, 6), kernel_shape=[2, 2], strides=[2, 2]),
+    "LpPool": _one("LpPool", (1, 3, 6, 6), kernel_shape=[2, 3], strides=[2, 3]),
+    "LpPool, sizes": _one("LpPool", (1, 3, 6, 6), kernel_shape=[3, 2], strides=[3, 2], p=1),
+    "LpPool, windows that overlap": _one("LpPool", (1, 3, 6, 6), kernel_shape=[3, 3], strides=[2, 2]),
+    "GlobalLpPool": _one("GlobalLpPool", _MAP),
     **{
         f"Resize {mode}": Quantized(
             _MAP, (("Resize", ("x", "", "", "sizes"), ("y",), {"mode": mode}),), {"sizes": _TWICE}

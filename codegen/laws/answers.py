@@ -73,16 +73,16 @@ def _turned(case: Case) -> None:
 
 def _padded(case: Case) -> None:
     x = case.types[0]
-    value = getattr(case.op, "x_zero_point", x.dtype.low)
-    op = answers.padded(case.op, (1, 0), (0, 2), value, x)
+    value, consts = getattr(case.op, "x_zero_point", 0.0 if x.dtype.is_float else x.dtype.low), _view(case).consts
+    op = answers.padded(case.op, (1, 0), (0, 2), value, x, consts)
     before = result(Pad((0, 1, 0, 0), (0, 0, 2, 0), "constant", value), [case.arrays[0]])
     behind = result(case.op, [before, *case.arrays[1:]])
     must(op is not None and same(result(op, list(case.arrays)), behind), "padding itself it gives something else")
-    must(answers.padded(case.op, (1, 0), (0, 2), value + 1, x) is None, "it pads with another number")
+    must(answers.padded(case.op, (1, 0), (0, 2), value + 1, x, consts) is None, "it pads with another number")
 
 
 def _is_padded(case: Case) -> bool:
-    return answers.padded(case.op, (0, 0), (0, 0), 0, case.types[0]) is not None
+    return answers.padded(case.op, (0, 0), (0, 0), 0, case.types[0], _view(case).consts) is not None
 
 
 def _is_tiled(case: Case) -> bool:

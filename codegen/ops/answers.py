@@ -19,6 +19,7 @@ from codegen.ir.quant import Array, Requant, TensorType
 from codegen.ir.shape import Shape, Window, row_count
 
 Types = Sequence[TensorType]
+Consts = Sequence[Array | None]
 
 
 def no_macs(op: object, ins: Types, outs: Types) -> int:
@@ -102,9 +103,14 @@ def turned(op: Op) -> Op | None:
     return _asked(op, "turned")
 
 
-def padded(op: Op, rows: tuple[int, int], columns: tuple[int, int], value: float, x: TensorType) -> Op | None:
-    """The operator that pads `x` by so many rows and columns of `value` itself; None when it cannot."""
-    return _asked(op, "padded", rows, columns, value, x)
+def padded(
+    op: Op, rows: tuple[int, int], columns: tuple[int, int], value: float, x: TensorType, consts: Consts
+) -> Op | None:
+    """The operator that pads `x` by so many rows and columns of `value` itself; None when it cannot.
+
+    `consts` are its inputs' numbers, None of those that the network computes, as of `x`.
+    """
+    return _asked(op, "padded", rows, columns, value, x, consts)
 
 
 def channel_tile(op: Op, start: int, stop: int) -> Op | None:

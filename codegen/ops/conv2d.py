@@ -23,6 +23,7 @@ from codegen.ir.quant import Array, DType, Quant, Requant, TensorType
 from codegen.ir.shape import Window
 from codegen.ops.accumulator import product_dtype
 from codegen.ops.answers import (
+    Consts,
     Types,
     clamped_requant,
     never_in_place,
@@ -99,7 +100,9 @@ class Conv2D:
         requant = self.requant and self.requant.channels(start, stop)
         return replace(self, requant=requant, groups=stop - start) if own else None
 
-    def padded(self, rows: tuple[int, int], columns: tuple[int, int], value: int, x: TensorType) -> Op | None:
+    def padded(
+        self, rows: tuple[int, int], columns: tuple[int, int], value: float, x: TensorType, consts: Consts
+    ) -> Op | None:
         """By its input's zero point."""
         return padded_windows(self, rows, columns) if value == self.x_zero_point else None
 

@@ -21,7 +21,16 @@ import numpy as np
 from codegen.ir.op import Limit, Op, RowRule
 from codegen.ir.quant import Array, DType, TensorType
 from codegen.ir.shape import Window
-from codegen.ops.answers import Types, never_in_place, no_macs, padded_windows, turned_windows, window_rows, window_work
+from codegen.ops.answers import (
+    Consts,
+    Types,
+    never_in_place,
+    no_macs,
+    padded_windows,
+    turned_windows,
+    window_rows,
+    window_work,
+)
 from codegen.ops.float32.sums import reaches
 from codegen.ops.limits import batch_one, feature_map, types_among
 from codegen.ops.windows import out_shape, pad_map, says_windows, taps
@@ -73,7 +82,9 @@ class MaxPool2D:
     turned = turned_windows
     work = window_work
 
-    def padded(self, rows: tuple[int, int], columns: tuple[int, int], value: int, x: TensorType) -> Op | None:
+    def padded(
+        self, rows: tuple[int, int], columns: tuple[int, int], value: float, x: TensorType, consts: Consts
+    ) -> Op | None:
         """By the lowest value of the type."""
         if x.dtype.is_float:
             return None

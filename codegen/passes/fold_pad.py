@@ -16,8 +16,8 @@ from codegen.passes.draft import Draft, joined
 def fold_pad(graph: Graph) -> Graph:
     """Widen the window's pads by those of a constant Pad on H and W.
 
-    Legal when the Pad adds what the operator pads with (the input's zero point for Conv2D, the lowest value of the type
-    for MaxPool2D), nothing else reads the padded tensor, and the operator's limits still hold.
+    Legal when the Pad adds what the operator pads with (the input's zero point for Conv2D, zeros for FloatConv2D, the
+    lowest value of the type for MaxPool2D), nothing else reads the padded tensor, and the operator's limits still hold.
     """
     draft = Draft(graph)
     for node in graph.nodes:
@@ -44,5 +44,6 @@ def _widened(graph: Graph, node: Node, pad: Node) -> Op | None:
     assert isinstance(pad.op, Pad)
     ins = [graph.type(name) for name in (*pad.inputs, *node.inputs[1:])]
     rows, columns = ((pad.op.before[axis], pad.op.after[axis]) for axis in (1, 2))
-    op = padded(node.op, rows, columns, pad.op.value, ins[0])
+    consts = [graph.values[name].data for name in node.inputs]
+    op = padded(node.op, rows, columns, pad.op.value, ins[0], consts)
     return op if op is not None and all(limit.holds(op, ins) for limit in op.limits) else None

@@ -38,7 +38,7 @@ def test_the_defaults_say_no() -> None:
     op = Silent()
     kind = TensorType((1,), cases()[0].types[0].dtype)
     assert answers.clamped(op, 0, 1) is answers.in_layout(op, (0,)) is answers.turned(op) is None  # type: ignore[arg-type]
-    assert answers.padded(op, (0, 0), (0, 0), 0, kind) is answers.channel_tile(op, 0, 1) is None  # type: ignore[arg-type]
+    assert answers.padded(op, (0, 0), (0, 0), 0, kind, ()) is answers.channel_tile(op, 0, 1) is None  # type: ignore[arg-type]
     assert not answers.is_elementwise(op)  # type: ignore[arg-type]
     assert not answers.moves_only(op)  # type: ignore[arg-type]
     assert not answers.is_weighted_sum(op)  # type: ignore[arg-type]

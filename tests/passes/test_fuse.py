@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from codegen.golden.interpreter import run_graph
 from codegen.ir.quant import MODES, DType, Quant, TensorType
 from codegen.ir.shape import Window
 from codegen.ops import (
@@ -24,10 +25,12 @@ from codegen.ops import (
     ResizeBilinear,
     make_requant,
 )
+from codegen.ops.float32 import FloatConv2D
 from codegen.passes.fold_pad import fold_pad
 from codegen.passes.fuse_clamp import fuse_clamp
 from codegen.passes.fuse_lut import fuse_lut
 from tests.passes.build import Net, Q, assert_same, names, only, requantized
+from tests.support.graphs import Sketch
 
 TWO = Window(2, 2)
 WIDE = Quant(0.125, -5)
@@ -145,6 +148,33 @@ def test_a_pad_becomes_the_windows(kind: str) -> None:
     folded = fold_pad(graph)
     assert names(folded) == [names(graph)[-1]]
     assert_same(graph, folded)
+
+
+@pytest.mark.parametrize(
+    ("bias", "weight", "value", "folds"),
+    [
+        (0.0, 1.0, 0.0, True),
+        (0.5, 1.0, -0.0, True),
+        (-0.0, 1.0, 0.0, False),
+        (0.0, np.inf, 0.0, False),
+        (0.0, 1.0, 0.5, False),
+    ],
+)
+def test_zeros_around_a_real_map_are_left_out_where_that_gives_the_same_bits(
+    bias: float, weight: float, value: float, folds: bool
+) -> None:
+    s = Sketch()
+    x = s.apply(Pad((0, 1, 2, 0), (0, 2, 0, 0), "constant", value), s.input((1, 4, 4, 2), DType.F32, None))
+    weights = np.full((3, 3, 3, 2), -1, np.float32)
+    weights[0, 0, 0, 0] = weight
+    kernel, offset = s.const(weights), s.const(np.array([0.25, bias, -1], np.float32))
+    graph = s.graph(s.apply(FloatConv2D(Window(3), Window(3), 1), x, kernel, offset))
+    folded = fold_pad(graph)
+    assert (folded is not graph) == folds
+    for least in (0.0, -0.0, -1.5):
+        feeds = {"x": np.full((1, 4, 4, 2), least, np.float32)}
+        before, after = (run_graph(g, feeds)[g.outputs[0].value].view(np.uint32) for g in (graph, folded))
+        np.testing.assert_array_equal(before, after)
 
 
 def test_pads_of_another_value_of_channels_or_with_readers_stay() -> None:

@@ -21,7 +21,7 @@ import numpy as np
 from codegen.ir.op import WHOLE, Limit, Op, RowRule
 from codegen.ir.quant import Array, DType, Sums, TensorType
 from codegen.ir.shape import Window
-from codegen.ops.answers import Types, clamped_bounds, never_in_place, window_rows
+from codegen.ops.answers import Consts, Types, clamped_bounds, never_in_place, padded_windows, window_rows
 from codegen.ops.float32.functions import clip
 from codegen.ops.float32.sums import add_products, reaches
 from codegen.ops.float32.types import require_real
@@ -83,6 +83,15 @@ class FloatConv2D:
 
     in_place = never_in_place
     clamped = clamped_bounds
+
+    def padded(
+        self, rows: tuple[int, int], columns: tuple[int, int], value: float, x: TensorType, consts: Consts
+    ) -> Op | None:
+        """By zeros, where to leave them out is to add them: a sum that did not begin as -0 is never -0."""
+        weights, bias = consts[1:]
+        if value != 0 or weights is None or bias is None or not np.isfinite(weights).all():
+            return None
+        return None if ((bias == 0) & np.signbit(bias)).any() else padded_windows(self, rows, columns)
 
     def channel_tile(self, start: int, stop: int) -> Op | None:
         """Without groups, whose outputs read other inputs."""

@@ -27,7 +27,6 @@ OFFERED = [(chip, mode) for chip in CHIPS for mode in MODES if mode in load_targ
 TOO_LARGE = {
     ("cortex-m0plus", "yunet_n_320_qdq"),
     ("cortex-m0plus", "fastestdet_352_qdq"),
-    ("rv32imc", "fastestdet_352_qdq"),
 }
 """Models whose smallest arena exceeds the chip's RAM."""
 

@@ -1,4 +1,4 @@
-"""Pools on 8-bit values: maxima over windows 16 channels at a time, sums four at a time."""
+"""Pools on 8-bit values: maxima over windows and sums 16 channels at a time, and what is left four at a time."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _fit_sums(node: NodeOf[AveragePool2D | GlobalAveragePool], h: Window, w: Win
         return None
     context = _context(node, h, w, found)
     params = _lanes(found) if context.vectors else found.fields()
-    why = f"Helium, sums of four channels at a time, means {'likewise' if context.vectors else 'one by one'}"
+    why = f"Helium, sums of up to sixteen channels at a time, means {'likewise' if context.vectors else 'one by one'}"
     headers = () if context.vectors else mean_headers(found.mode)
     return Fit(context, params, (channel_sums(node.ins[0]),), why, headers=headers)
 

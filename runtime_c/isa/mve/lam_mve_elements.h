@@ -259,12 +259,53 @@ static inline void lam_mve_add_pixels(int32_t *sums, const uint8_t *x, int32_t p
         : [sums] "+&r"(sums), [x] "+&r"(x), [left] "+&r"(left) \
         : [pixels] "r"(pixels), [channels] "r"(channels) \
         : "r0", "lr", "q0", "q1", "cc", LAM_MVE_PREDICATE, "memory")
-    int32_t left = channels;
-    if (is_unsigned) {
-        LAM_MVE_ADD_PIXELS("vldrbt.u32");
-    } else {
-        LAM_MVE_ADD_PIXELS("vldrbt.s32");
+/* The same of sixteen channels at a time. */
+#define LAM_MVE_ADD_WIDE(LOAD) \
+    __asm volatile( \
+        "1:\n" \
+        "vldrw.32 q0, [%[sums]]\n" \
+        "vldrw.32 q1, [%[sums], #16]\n" \
+        "vldrw.32 q2, [%[sums], #32]\n" \
+        "vldrw.32 q3, [%[sums], #48]\n" \
+        "mov r0, %[x]\n" \
+        "dls lr, %[pixels]\n" \
+        "2:\n" \
+        LOAD " q4, [r0]\n" \
+        LOAD " q5, [r0, #4]\n" \
+        "vadd.i32 q0, q0, q4\n" \
+        LOAD " q4, [r0, #8]\n" \
+        "vadd.i32 q1, q1, q5\n" \
+        LOAD " q5, [r0, #12]\n" \
+        "vadd.i32 q2, q2, q4\n" \
+        "add r0, r0, %[channels]\n" \
+        "vadd.i32 q3, q3, q5\n" \
+        "le lr, 2b\n" \
+        "vstrw.32 q0, [%[sums]], #16\n" \
+        "vstrw.32 q1, [%[sums]], #16\n" \
+        "vstrw.32 q2, [%[sums]], #16\n" \
+        "vstrw.32 q3, [%[sums]], #16\n" \
+        "add %[x], %[x], #16\n" \
+        "subs %[wide], %[wide], #1\n" \
+        "bgt 1b\n" \
+        : [sums] "+&r"(sums), [x] "+&r"(x), [wide] "+&r"(wide) \
+        : [pixels] "r"(pixels), [channels] "r"(channels) \
+        : "r0", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "cc", "memory")
+    int32_t wide = channels >> 4, left = channels & 15;
+    if (wide > 0) {
+        if (is_unsigned) {
+            LAM_MVE_ADD_WIDE("vldrb.u32");
+        } else {
+            LAM_MVE_ADD_WIDE("vldrb.s32");
+        }
     }
+    if (left > 0) {
+        if (is_unsigned) {
+            LAM_MVE_ADD_PIXELS("vldrbt.u32");
+        } else {
+            LAM_MVE_ADD_PIXELS("vldrbt.s32");
+        }
+    }
+#undef LAM_MVE_ADD_WIDE
 #undef LAM_MVE_ADD_PIXELS
 #else
     for (int32_t i = 0; i < pixels * channels; i++) {

@@ -95,7 +95,7 @@ def test_every_package_has_a_page_and_an_example() -> None:
     assert all(f"({name}/README.md)" in text for name in set(PACKAGES) - LANGUAGES)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("package", [SLOWEST if p == "arduino" else p for p in PACKAGES])
 def test_the_commands_of_a_package_s_page_run(package: str, folder: Path, programs: Path) -> None:
     require_tool(*TOOLS[package])

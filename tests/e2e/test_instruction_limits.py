@@ -36,6 +36,7 @@ def profile(network: str, chip: str, **options: object) -> Profile:
     return codegen.profile(path, chip, **options)  # type: ignore[arg-type]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("chip", LIMITS)
 def test_keyword_spotting_stays_within_its_limit(chip: str) -> None:
     found = profile("kws", chip)

@@ -94,6 +94,7 @@ def test_every_tensor_is_equal_on_many_inputs(name: str, mode: str) -> None:
     check(name, mode, real=20, random=5)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("config", CONFIGS)
 def test_the_configuration_file_prepares_the_same_inputs(config: str) -> None:
     name, data = CONFIGS[config]

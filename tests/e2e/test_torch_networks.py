@@ -1,4 +1,4 @@
-"""Networks that PyTorch exports, by both of its exporters: golden is C, and near ONNX Runtime."""
+"""Networks that PyTorch exports, by both exporters, and that its PT2E quantizes: golden is C, and near theirs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 
+import codegen
 from codegen.api import verify
 from codegen.frontends import read_real
 from codegen.golden.interface import graph_ports, network_feeds
@@ -153,8 +155,8 @@ NETWORKS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
 }
 
 
-def exported(name: str, path: Path, *, dynamo: bool) -> Any:
-    """The network's file, and an input."""
+def network(name: str) -> tuple[Any, Callable[[], Any]]:
+    """The network, and what makes inputs."""
     torch.manual_seed(1)
     make, given = NETWORKS[name]
     net = make().eval()
@@ -162,6 +164,12 @@ def exported(name: str, path: Path, *, dynamo: bool) -> Any:
         if isinstance(part, nn.BatchNorm2d):
             part.running_mean.uniform_(-0.3, 0.3)
             part.running_var.uniform_(0.5, 1.5)
+    return net, given
+
+
+def exported(name: str, path: Path, *, dynamo: bool) -> Any:
+    """The network's file, and an input."""
+    net, given = network(name)
     x = given()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the exporters warn of themselves
@@ -183,5 +191,45 @@ def test_an_exported_network_is_golden_in_c_and_near_onnxruntime(name: str, dyna
     found = run_graph(made.imported, feeds)[made.imported.outputs[0].value]
     assert found.shape == wanted.shape
     assert float(np.abs(found - wanted).max()) <= CLOSE * float(np.abs(wanted).max())
+    result = verify(path, samples=2)
+    assert result.equal, result.first_difference and result.first_difference.text()
+
+
+OF_PT2E = sorted(NETWORKS.keys() - {"GRU"})
+"""torchao's quantizer for XNNPACK has no GRU."""
+NEAR = 1e-2
+"""Of the largest result: what a step is where rounding goes the other way, and what is left in float32 may be away."""
+
+
+def quantized_by_pt2e(name: str) -> tuple[Any, Any]:
+    """The network as PT2E converts it, int8 with a scale per channel of weights, and an input."""
+    from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+    from torchao.testing.pt2e._xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+
+    net, given = network(name)
+    x = given()
+    watched = prepare_pt2e(
+        torch.export.export(net, (x,)).module(),
+        XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True)),
+    )
+    for _ in range(8):
+        watched(given())
+    return convert_pt2e(watched), x
+
+
+@pytest.mark.parametrize("name", OF_PT2E)
+def test_what_pt2e_makes_of_a_network_is_golden_in_c_and_near_pytorch(name: str, tmp_path: Path) -> None:
+    require_module("torchao")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        converted, x = quantized_by_pt2e(name)
+        wanted = converted(x).detach().numpy()
+        model = codegen.from_torch(converted, (x,))
+    assert any(node.op_type == "QuantizeLinear" for node in onnx.load_from_string(model).graph.node)
+    given = x.numpy().astype(np.int32) if x.dtype == torch.int64 else x.numpy()
+    found = np.asarray(codegen.run(model, given, "c")).reshape(wanted.shape)
+    assert float(np.abs(found - wanted).max()) <= NEAR * float(np.abs(wanted).max())
+    path = tmp_path / "net.onnx"
+    path.write_bytes(model)
     result = verify(path, samples=2)
     assert result.equal, result.first_difference and result.first_difference.text()

@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--models", nargs="+", default=NAMES, choices=(*NAMES, LARGE))
     parser.add_argument("--pairs", type=int, default=15, help="pairs of batches (default: %(default)s)")
-    parser.add_argument("--float", dest="sums", default="separate", choices=("separate", "fused"))
+    parser.add_argument("--float", dest="sums", default="separate", choices=("separate", "fused", "flushed"))
     parser.add_argument("--emx", metavar="PROGRAM", help="emx-onnx-cgen (from PyPI), measured in the same run")
     given = parser.parse_args(arguments)
     heads = HEADS + (EMX_HEADS if given.emx else ())

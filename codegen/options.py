@@ -73,7 +73,8 @@ class Options:
             (LAM-EMIT-006 when there is none).  Without them those that the model's file carries, if they fit.
         package: names of PACKAGES, whose files are written beside the project's own; `("all",)` for all of them.
         float_sums: of products of real numbers: `separate` rounds each product before it is added, `fused` rounds once
-            in each step, as instructions for that do.  None is what the target's file says, else `separate`.
+            in each step, as instructions for that do, `flushed` knows no numbers below 2^-126, as Helium's vectors.
+            None is what the target's file says, else `separate`.
         float_weights: what the weights of float layers are stored as: `f32` themselves, else the next float16 (`f16`),
             bfloat16 (`bf16`), or integer of 8 or 4 bits times a scale of its output (`s8`, `s4`), in dense layers of
             each 32 inputs of it (`s8g32`, `s4g32`); the numbers so held are the network's weights.

@@ -6,6 +6,7 @@ network's weights, for the golden model too; those that it cannot hold stay floa
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,9 @@ import numpy as np
 from codegen.float32.weights import narrowed
 from codegen.ir.graph import Graph, Node, Value
 from codegen.ir.quant import Array, Storage, Sums
+from codegen.kernels import find_form
 from codegen.kernels.float32.conv2d import is_pointwise
+from codegen.kernels.float32.registers import flushes
 from codegen.ops.float32 import SUMMING, FloatConv2D, FloatDense, FloatRecurrent
 from codegen.options import Options
 from codegen.planning.asked import choose_sums
@@ -26,41 +29,52 @@ _STORAGES: dict[str, tuple[Storage, int]] = {
 }
 """What weights are stored as, and how many inputs of a dense layer have a scale; 0 for all."""
 _SLOW, _NO_FMA = "fused sums are computed in integers, many times as slow", "has no fused multiply-add (has_fma)"
-_SLOW_FLUSH, _NO_HELIUM = "flushed sums are looked at one by one, which takes several times as long", "has no Helium"
+_ONE_BY_ONE = "flushed sums are computed one by one, many times as slow, in"
 _FLUSH = "convolutions and dense layers of real numbers take about a third of the instructions with --float flushed"
 _LEAST_IS_ZERO = "Helium's vectors, to which numbers below 2^-126 are zero"
+_ENOUGH = 0.9
+"""Of all products: what Helium's vectors must make of a network before they are spoken of."""
 _LONGEST = 4
 """Layers whose names a note gives."""
 
 
 def as_asked(graph: Graph, options: Options, target: Target) -> Graph:
     """The graph whose layers of real numbers are what the options say."""
-    graph = _summed(graph, choose_sums(options, target), target)
-    graph = graph if options.float_sums else _told_of_helium(graph, target)
-    asked = _STORAGES.get(options.float_weights)
-    return graph if asked is None else _stored(graph, *asked)
+    sums, asked = choose_sums(options, target), _STORAGES.get(options.float_weights)
+    graph = _summed(graph, sums)
+    graph = graph if asked is None else _stored(graph, *asked)
+    return replace(graph, notes=(*graph.notes, *_said(graph, sums, options, target)))
 
 
-def _summed(graph: Graph, sums: Sums, target: Target) -> Graph:
-    if sums == "separate" or not any(isinstance(n.op, SUMMING) for n in graph.nodes):
-        return graph
+def _summed(graph: Graph, sums: Sums) -> Graph:
     nodes = [replace(n, op=replace(n.op, sums=sums)) if isinstance(n.op, SUMMING) else n for n in graph.nodes]
-    return replace(graph, nodes=tuple(nodes), notes=(*graph.notes, *_slow(sums, target)))
+    return graph if sums == "separate" else replace(graph, nodes=tuple(nodes))
 
 
-def _told_of_helium(graph: Graph, target: Target) -> Graph:
-    """With what a user might ask for, where sums are not flushed already."""
-    found = any(isinstance(n.op, (FloatConv2D, FloatDense)) and n.op.sums != "flushed" for n in graph.nodes)
-    if not found or "mve" not in FEATURES[target.isa]:
-        return graph
-    return replace(graph, notes=(*graph.notes, f"{_FLUSH}: {_LEAST_IS_ZERO}"))
+def _said(graph: Graph, sums: Sums, options: Options, target: Target) -> Iterator[str]:
+    """What takes many times as long as asked on the chip, and what would take less."""
+    summing = [node for node in graph.nodes if isinstance(node.op, SUMMING)]
+    if sums == "fused" and summing and not target.has_fma:
+        yield f"{_SLOW}: {target.name} {_NO_FMA}"
+    if sums == "flushed":
+        slow = [node.name for node in summing if not _in_vectors(graph, node, target)]
+        yield from [f"{_ONE_BY_ONE} {len(slow)} layers: {_listed(slow)}"] if slow else []
+    if sums == "separate" and options.float_sums is None and "mve" in FEATURES[target.isa] and summing:
+        other = _summed(graph, "flushed")
+        vectors = {n.name for n in other.nodes if isinstance(n.op, SUMMING) and _in_vectors(other, n, target)}
+        macs = {node.name: _macs(graph, node) for node in summing}
+        if sum(macs[name] for name in vectors) >= _ENOUGH * sum(macs.values()):
+            yield f"{_FLUSH}: {_LEAST_IS_ZERO}"
 
 
-def _slow(sums: Sums, target: Target) -> tuple[str, ...]:
-    """What is said of a chip on which sums take many times as long."""
-    if sums == "fused":
-        return () if target.has_fma else (f"{_SLOW}: {target.name} {_NO_FMA}",)
-    return () if "mve" in FEATURES[target.isa] else (f"{_SLOW_FLUSH}: {target.name} {_NO_HELIUM}",)
+def _in_vectors(graph: Graph, node: Node, target: Target) -> bool:
+    form = find_form(graph.view(node), target.isa)
+    return form is not None and flushes(form.context)
+
+
+def _macs(graph: Graph, node: Node) -> int:
+    view = graph.view(node)
+    return view.op.macs(view.ins, view.outs)
 
 
 def _stored(graph: Graph, storage: Storage, block: int) -> Graph:
@@ -114,5 +128,10 @@ def _kept(left: list[str], storage: Storage) -> tuple[str, ...]:
     """What a user is told of layers that the storage does not do for."""
     if not left:
         return ()
-    names = ", ".join(left[:_LONGEST]) + (", ..." if len(left) > _LONGEST else "")
-    return (f"weights of {len(left)} layers stay float32, for {storage} holds no numbers next to theirs: {names}",)
+    return (
+        f"weights of {len(left)} layers stay float32, for {storage} holds no numbers next to theirs: {_listed(left)}",
+    )
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:_LONGEST]) + (", ..." if len(names) > _LONGEST else "")

@@ -15,7 +15,9 @@ from codegen.ir.op import NodeView
 from codegen.ir.plan import Plan, region_at
 from codegen.ir.quant import DType
 from codegen.ir.shape import Window
+from codegen.kernels.float32.registers import flushes
 from codegen.ops.facts import facts
+from codegen.ops.float32 import SUMMING
 from codegen.records import record
 from codegen.schedule import made_shares
 from codegen.target import KernelRates, Memory, Rates, Speed, Target
@@ -185,6 +187,8 @@ def _estimate(view: NodeView, form: Form, chip: Target, speed: Speed) -> Estimat
 def _rates(view: NodeView, form: Form, speed: Speed) -> Rates | KernelRates | None:
     """The kernel's, or those of the layer's kind, which are of integers: None for real numbers then."""
     work = work_of(view, form.run)
+    if isinstance(view.op, SUMMING) and view.op.sums == "flushed" and not flushes(form.context):
+        return None
     known = [rates for rates in speed.kernels if rates.name == form.kernel]
     if known or _is_real(view):
         return max(known, key=lambda rates: (rates.kind == work.kind, rates.bits == work.bits), default=None)

@@ -101,11 +101,31 @@ def test_flushed_sums_know_no_numbers_below_the_least(chip: str, tmp_path: Path)
     assert result.equal, result.first_difference and result.first_difference.text()
 
 
-def test_helium_s_vectors_are_spoken_of_and_taken_where_they_are_asked_for() -> None:
-    path = shared_dir() / "models" / QUICK[0]
-    for chip, sums, told in (("cortex-m55", None, True), ("cortex-m55", "separate", False), ("cortex-m4", None, False)):
-        made = compile_file(path, Options(target=chip, vectors=0, float_sums=sums))
-        assert any("--float flushed" in note for note in made.manifest["notes"]) == told  # type: ignore[attr-defined]
+@pytest.mark.parametrize("outputs", [3, 16])
+def test_a_bias_below_the_least_is_zero_where_all_taps_are_in_the_padding(outputs: int, tmp_path: Path) -> None:
+    require_board("cortex-m55")
+    path = tmp_path / "least_bias.onnx"
+    path.write_bytes(of_a_convolution(outputs, 1, np.full(outputs, -(2.0**-130), np.float32)))
+    result = verify(path, target="cortex-m55", samples=1, float_sums="flushed")
+    assert result.equal, result.first_difference and result.first_difference.text()
+
+
+def notes_of(path: Path, **options: object) -> str:
+    made = compile_file(path, Options(vectors=0, **options))  # type: ignore[arg-type]
+    return " ".join(map(str, made.manifest["notes"]))  # type: ignore[arg-type, call-overload]
+
+
+def test_helium_s_vectors_are_spoken_of_and_taken_where_they_are_asked_for(tmp_path: Path) -> None:
+    path, grouped = shared_dir() / "models" / QUICK[0], tmp_path / "grouped.onnx"
+    grouped.write_bytes(of_a_convolution(16, 2, np.zeros(16, np.float32)))
+    assert "--float flushed" in notes_of(path, target="cortex-m55")
+    assert "--float flushed" not in notes_of(path, target="cortex-m55", float_sums="separate")
+    assert "--float flushed" not in notes_of(path, target="cortex-m4")
+    assert "--float flushed" not in notes_of(grouped, target="cortex-m55"), "groups have no vectors"
+    assert "one by one" not in notes_of(path, target="cortex-m55", float_sums="flushed")
+    assert "one by one" in notes_of(grouped, target="cortex-m55", float_sums="flushed")
+    assert "one by one" in notes_of(path, target="cortex-m55", float_sums="flushed", float_weights="s8")
+    assert "one by one" in notes_of(path, target="cortex-m4", float_sums="flushed")
     made = compile_file(path, Options(target="cortex-m55", vectors=0, float_sums="flushed"))
     kernels = {layer["kernel"] for layer in made.manifest["layers"]}  # type: ignore[attr-defined]
     assert "mve_dense_f32" in kernels
@@ -242,6 +262,15 @@ def test_a_target_without_float_refuses_each_float_layer(tmp_path: Path) -> None
     found = caught.value.problems()
     assert [error.code for error in found] == ["LAM-TARGET-008"] * 3
     assert all("FloatDense needs f32" in error.found for error in found)
+
+
+def of_a_convolution(outputs: int, groups: int, bias: Array) -> bytes:
+    """A convolution whose windows at the corners see nothing, and a Relu."""
+    net, rng = Net("convolution"), np.random.default_rng(2)
+    weights = rng.normal(0, 1, (outputs, 4 // groups, 2, 2)).astype(np.float32)
+    y = net.onnx.Conv(net.input("x", (1, 4, 5, 6)), net.const(weights), net.const(bias), pads=[3] * 4, group=groups)
+    net.output(net.onnx.Relu(y))
+    return net.to_onnx()
 
 
 def of_least_numbers() -> bytes:

@@ -151,27 +151,29 @@ def test_a_pad_becomes_the_windows(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bias", "weight", "value", "folds"),
+    ("bias", "weight", "value", "sums"),
     [
-        (0.0, 1.0, 0.0, True),
-        (0.5, 1.0, -0.0, True),
-        (-0.0, 1.0, 0.0, False),
-        (0.0, np.inf, 0.0, False),
-        (0.0, 1.0, 0.5, False),
+        (0.0, 1.0, 0.0, "separate"),
+        (0.5, 1.0, -0.0, "separate"),
+        (-0.0, 1.0, 0.0, ""),
+        (0.0, np.inf, 0.0, ""),
+        (0.0, 1.0, 0.5, ""),
+        *((0.0, 1.0, 0.0, sums) for sums in ("fused", "flushed")),
     ],
 )
 def test_zeros_around_a_real_map_are_left_out_where_that_gives_the_same_bits(
-    bias: float, weight: float, value: float, folds: bool
+    bias: float, weight: float, value: float, sums: str
 ) -> None:
     s = Sketch()
     x = s.apply(Pad((0, 1, 2, 0), (0, 2, 0, 0), "constant", value), s.input((1, 4, 4, 2), DType.F32, None))
     weights = np.full((3, 3, 3, 2), -1, np.float32)
-    weights[0, 0, 0, 0] = weight
+    weights[0, 0, 0, 0], weights[1] = weight, 1e-30
     kernel, offset = s.const(weights), s.const(np.array([0.25, bias, -1], np.float32))
-    graph = s.graph(s.apply(FloatConv2D(Window(3), Window(3), 1), x, kernel, offset))
+    op = FloatConv2D(Window(3), Window(3), 1, sums=sums or "separate")  # type: ignore[arg-type]
+    graph = s.graph(s.apply(op, x, kernel, offset))
     folded = fold_pad(graph)
-    assert (folded is not graph) == folds
-    for least in (0.0, -0.0, -1.5):
+    assert (folded is not graph) == (sums == "separate")
+    for least in (0.0, -0.0, -1.5, -1e-30):
         feeds = {"x": np.full((1, 4, 4, 2), least, np.float32)}
         before, after = (run_graph(g, feeds)[g.outputs[0].value].view(np.uint32) for g in (graph, folded))
         np.testing.assert_array_equal(before, after)

@@ -15,7 +15,7 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, Sums
 from codegen.ir.shape import Shape, Window, row_count, row_pixels
 from codegen.kernels.conv2d import inner_columns
-from codegen.kernels.float32.common import Bounds, bound_fields, bounds_of, flat_field, sum_header
+from codegen.kernels.float32.common import Bounds, bias_field, bound_fields, bounds_of, sum_header
 from codegen.kernels.float32.conv2d import is_pointwise
 from codegen.kernels.float32.registers import AVX512, FPU, HELIUM, Block, Reading, Unit, choose_block
 from codegen.kernels.float32.stored import Stored, stored_of
@@ -24,7 +24,7 @@ from codegen.kernels.sizes import RunSizes
 from codegen.ops.float32 import FloatConv2D, FloatDense
 from codegen.records import record
 
-_MOST_EDGES = 12
+_MOST_EDGES = 32
 _SHORT_ROW = 3
 _POINT = Window(1)
 _LOADED = (1, 2, 4, 8)
@@ -88,7 +88,7 @@ class FloatBlocksContext(RunSizes):
 
     def weights_held(self, pixels: int, outputs: int) -> bool:
         """Whether a tap holds its weights and its inputs pass by: the fewer, in registers of one kind."""
-        return len(self.vectors(outputs)) <= pixels and not self.unit.scaled
+        return len(self.vectors(outputs)) <= pixels and not self.unit.by_scalar
 
     def several_pass(self, pixels: int, outputs: int) -> bool:
         """Whether a tap holds its inputs, and one instruction loads several of the weights that pass by."""
@@ -201,9 +201,9 @@ def _fit(
     k = _context(unit, node, h, w, inner, reading)
     packed = stored.fields_of(weights, lambda all_of: in_groups(all_of, k.block.outputs))
     why = f"{unit.name}: {k.block.pixels} pixels x {k.block.outputs} outputs in registers{stored.said}"
-    params = (flat_field("bias", bias), *bound_fields(node.op), *packed)
-    together = ("lam_fpu.h",) if k.some_pass else ()
-    return Fit(k, params, why=why, headers=(*together, *unit_headers(unit, node.op, stored)))
+    params = (bias_field(node.op, bias), *bound_fields(node.op), *packed)
+    loads = ("lam_fpu.h",) if k.some_pass else ()
+    return Fit(k, params, why=why, headers=(*loads, *unit_headers(unit, node.op, stored)))
 
 
 def adds(unit: Unit, op: FloatConv2D | FloatDense) -> bool:

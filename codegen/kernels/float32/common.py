@@ -15,6 +15,7 @@ import numpy as np
 from codegen.ir.form import Field
 from codegen.ir.quant import Array, Sums
 from codegen.ops.float32 import FloatConv2D, FloatDense, FloatMatMul, FloatRecurrent
+from codegen.ops.float32.sums import begun
 from codegen.records import record
 
 HEADER = "lam_f32.h"
@@ -75,6 +76,11 @@ def in_blocks(weights: Array, groups: int = 1) -> list[Array]:
     rows = weights.reshape(groups, len(weights) // groups, -1)
     size = block_of(rows.shape[1])
     return [part[at : at + size].T for part in rows for at in range(0, len(part), size)]
+
+
+def bias_field(op: FloatConv2D | FloatDense, bias: Array) -> Field:
+    """Param `bias`: what sums begin with."""
+    return flat_field("bias", begun(bias, op.sums))
 
 
 def flat_field(name: str, values: Array | Sequence[float]) -> Field:

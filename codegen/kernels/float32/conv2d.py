@@ -9,10 +9,10 @@ from codegen.ir.quant import Array, Sums
 from codegen.kernels.conv2d import inner_columns
 from codegen.kernels.float32.common import (
     Bounds,
+    bias_field,
     block_of,
     bound_fields,
     bounds_of,
-    flat_field,
     in_blocks,
     sum_header,
 )
@@ -116,7 +116,7 @@ def _fit_depthwise(node: NodeOf[FloatConv2D]) -> Fit | None:
 
 def _fitted(kind: type[FloatConvContext], node: NodeOf[FloatConv2D], bias: Array, weights: Array, runs: Runs) -> Fit:
     k = _context(kind, node)
-    params = (flat_field("bias", bias), *bound_fields(node.op), *k.stored.fields_of(weights, runs))
+    params = (bias_field(node.op, bias), *bound_fields(node.op), *k.stored.fields_of(weights, runs))
     return Fit(k, params, why=f"plain C99{k.stored.said}", headers=(sum_header(node.op), *k.stored.headers))
 
 

@@ -8,10 +8,10 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import Sums
 from codegen.kernels.float32.common import (
     Bounds,
+    bias_field,
     block_of,
     bound_fields,
     bounds_of,
-    flat_field,
     in_blocks,
     sum_header,
 )
@@ -60,7 +60,11 @@ def _fit(node: NodeOf[FloatConv2D | FloatDense]) -> Fit | None:
     if isinstance(node.op, FloatConv2D) and not is_pointwise(node.op):
         return None
     stored = stored_of(node)
-    params = (flat_field("bias", bias), *bound_fields(node.op), *stored.fields_of(weights, in_blocks))
+    params = (
+        bias_field(node.op, bias),
+        *bound_fields(node.op),
+        *stored.fields_of(weights, in_blocks),
+    )
     context = FloatDenseContext(node.ins[0].shape[-1], len(weights), bounds_of(node.op), node.op.sums, stored)
     return Fit(context, params, why=f"plain C99{stored.said}", headers=(sum_header(node.op), *stored.headers))
 

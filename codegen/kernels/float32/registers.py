@@ -58,7 +58,7 @@ class Unit:
         unroll: taps per turn of the inner loop.
         together: weights that one instruction loads at most, where they are floats, into registers of their own.
         expands: what weights are stored as, and the time of an expansion, in loads.
-        scaled: a vector is multiplied by a number in a register of another kind.
+        by_scalar: a vector is multiplied by a number in a register of another kind.
         pixels: of a depthwise layer that are made at one time.
     """
 
@@ -73,7 +73,7 @@ class Unit:
     unroll: int
     together: int = 1
     expands: tuple[tuple[Storage, float], ...] = ()
-    scaled: bool = False
+    by_scalar: bool = False
     pixels: int = 6
 
     def reading(self, stored: Stored) -> Reading | None:
@@ -119,9 +119,15 @@ HELIUM = Unit(
     latency=2,
     unroll=4,
     expands=(("", 0),),
-    scaled=True,
+    by_scalar=True,
     pixels=3,
 )
+
+
+def flushes(context: object) -> bool:
+    """Whether a kernel's context is of a unit that adds flushed products by its instructions."""
+    unit = getattr(context, "unit", None)
+    return isinstance(unit, Unit) and "flushed" in unit.sums
 
 
 @record
@@ -153,7 +159,7 @@ def _candidates(unit: Unit, width: int, outputs: int, reading: Reading) -> Itera
 
 def _beside(unit: Unit, pixels: int, vectors: int, reading: Reading) -> int:
     """Registers that hold what is read of a tap, besides one that a weight or an input passes by in."""
-    if unit.scaled:
+    if unit.by_scalar:
         return 0
     return vectors if vectors <= pixels else pixels + min(vectors, reading.together) - 1
 

@@ -15,7 +15,7 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, Sums
 from codegen.ir.shape import Window
 from codegen.kernels.float32.blocks import adds, in_groups, unit_headers
-from codegen.kernels.float32.common import Bounds, bound_fields, bounds_of, flat_field
+from codegen.kernels.float32.common import Bounds, bias_field, bound_fields, bounds_of
 from codegen.kernels.float32.registers import AVX512, FPU, HELIUM, Unit
 from codegen.kernels.float32.stored import Stored, stored_of
 from codegen.kernels.kernel import Fit, Kernel
@@ -109,7 +109,7 @@ def _fit(unit: Unit, node: NodeOf[FloatConv2D]) -> Fit | None:
     )
     packed = stored.fields_of(weights, lambda all_of: _by_row(all_of, unit.lanes))
     why = f"{unit.name}: {max(s.pixels for s in spans)} pixels of one channel in registers{stored.said}"
-    params = (flat_field("bias", bias), *bound_fields(op), *packed)
+    params = (bias_field(op, bias), *bound_fields(op), *packed)
     return Fit(k, params, why=why, headers=unit_headers(unit, op, stored))
 
 

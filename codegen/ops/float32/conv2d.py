@@ -23,7 +23,7 @@ from codegen.ir.quant import Array, DType, Sums, TensorType
 from codegen.ir.shape import Window
 from codegen.ops.answers import Consts, Types, clamped_bounds, never_in_place, padded_windows, window_rows
 from codegen.ops.float32.functions import clip
-from codegen.ops.float32.sums import add_products, reaches
+from codegen.ops.float32.sums import add_products, begun, reaches
 from codegen.ops.float32.types import require_real
 from codegen.ops.limits import batch_one
 from codegen.ops.windows import out_shape, weighted_map, windows_said
@@ -67,7 +67,7 @@ class FloatConv2D:
         spatial = x.shape[1:3]
         out = (self.h.out_len(spatial[0]), self.w.out_len(spatial[1]))
         acc = np.empty((len(x), *out, g, outputs // g), np.float32)
-        acc[...] = b.reshape(g, -1)
+        acc[...] = begun(b, self.sums).reshape(g, -1)
         for tap, served, read in reaches((self.h, self.w), out, spatial):
             taps = kernel[(slice(None), *tap)].reshape(g, depth, -1)
             add_products(acc[(slice(None), *served)], x[(slice(None), *read)], taps, ordered=True, sums=self.sums)
@@ -87,9 +87,12 @@ class FloatConv2D:
     def padded(
         self, rows: tuple[int, int], columns: tuple[int, int], value: float, x: TensorType, consts: Consts
     ) -> Op | None:
-        """By zeros, where to leave them out is to add them: a sum that did not begin as -0 is never -0."""
+        """By zeros, where to leave them out is to add them: a sum that did not begin as -0 never is.
+
+        Where steps round once, or are flushed, one that comes below all numbers may be, and the next zero would be 0.
+        """
         weights, bias = consts[1:]
-        if value != 0 or weights is None or bias is None or not np.isfinite(weights).all():
+        if self.sums != "separate" or value != 0 or weights is None or bias is None or not np.isfinite(weights).all():
             return None
         return None if ((bias == 0) & np.signbit(bias)).any() else padded_windows(self, rows, columns)
 

@@ -24,7 +24,7 @@ from codegen.ir.op import SAME_ROW, WHOLE, Limit, Op, RowRule
 from codegen.ir.quant import Array, DType, Sums, TensorType
 from codegen.ops.answers import Types, clamped_bounds, last_axis_stays, last_two_stay, never_in_place, same_row
 from codegen.ops.float32.functions import clip
-from codegen.ops.float32.sums import add_product, ordered_product
+from codegen.ops.float32.sums import add_product, begun, ordered_product
 from codegen.ops.float32.types import require_real
 from codegen.ops.limits import require
 from codegen.records import record
@@ -54,7 +54,7 @@ class FloatDense:
         """The output, to the bit."""
         x, w, b = ins
         acc = np.empty((*x.shape[:-1], len(w)), np.float32)
-        acc[...] = b
+        acc[...] = begun(b, self.sums)
         with np.errstate(all="ignore"):
             for k in range(w.shape[1]):
                 add_product(acc, x[..., k, None], w[:, k], sums=self.sums)

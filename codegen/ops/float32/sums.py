@@ -55,10 +55,15 @@ def add_product(acc: Array, a: Array, b: Array, *, sums: Sums) -> None:
     if sums == "fused":
         acc[...] = fma(a, b, acc)
     elif sums == "flushed":
-        product = _flushed(_flushed(a) * _flushed(b)).astype(np.float32)
-        acc[...] = _flushed(_flushed(acc).astype(np.float32) + product)
+        term = _flushed(_flushed(a) * _flushed(b)).astype(np.float32)
+        acc[...] = _flushed(_flushed(acc).astype(np.float32) + term)
     else:
         acc += a * b
+
+
+def begun(bias: Array, sums: Sums) -> Array:
+    """What sums begin with."""
+    return _flushed(bias).astype(np.float32) if sums == "flushed" else bias
 
 
 def _flushed(x: Array) -> Array:

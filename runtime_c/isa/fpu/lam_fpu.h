@@ -19,7 +19,17 @@
 #define LAM_FPU_REGISTER(name, number) register float name __asm__(number)
 /* w[0] to w[last] go to the registers, and w to the float behind them. */
 #define LAM_FPU_LOAD(w, count, registers, ...) \
-    __asm__("vldmia %0!, " registers : "+r"(w), __VA_ARGS__ : "m"(*(const float(*)[count])(w)))
+    __asm__("vldmia %0!, " registers : "+r"(w), __VA_ARGS__ : "m"(*(const struct lam_fpu_##count *)(const void *)(w)))
+
+struct lam_fpu_2 {
+    float v[2];
+};
+struct lam_fpu_4 {
+    float v[4];
+};
+struct lam_fpu_8 {
+    float v[8];
+};
 #endif
 
 /* v[0] to v[7] become w[0] to w[7].  Returns w + 8. */
@@ -85,5 +95,8 @@ static inline const float *lam_fpu_load_2(const float *w, float *v)
 #endif
     return w;
 }
+
+#undef LAM_FPU_REGISTER
+#undef LAM_FPU_LOAD
 
 #endif /* LAM_FPU_H */

@@ -10,12 +10,10 @@
 #define LAM_MVE_F32_H
 
 #include "lam_f32_flushed.h"
+#include "lam_mve.h"
 
-#if defined(__ARM_FEATURE_MVE) && ((__ARM_FEATURE_MVE & 2) != 0)
-#define LAM_MVE_F32 1
+#if LAM_MVE
 #include <arm_mve.h>
-#else
-#define LAM_MVE_F32 0
 #endif
 
 /* A number that vectors are multiplied by, as its bits. */
@@ -26,7 +24,7 @@ static inline lam_mve_f32_factor lam_mve_f32_factor_at(const float *p)
     return lam_f32_bits(*p);
 }
 
-#if LAM_MVE_F32
+#if LAM_MVE
 
 typedef float32x4_t lam_mve_f32;
 

@@ -20,17 +20,9 @@
 #define LAM_MVE_REQUANT_H
 
 #include "lam_base.h"
+#include "lam_mve.h"
 #include "lam_requant.h"
 #include "lam_requant_ort.h"
-
-#if defined(__ARM_FEATURE_MVE) && defined(__ARMEL__)
-#if (__ARM_FEATURE_MVE & 2) != 0
-#define LAM_MVE 1
-#endif
-#endif
-#ifndef LAM_MVE
-#define LAM_MVE 0
-#endif
 
 enum { LAM_MVE_SINGLE = 0, LAM_MVE_TFLITE = 1, LAM_MVE_ORT = 2, LAM_MVE_UP = 3 };
 

@@ -114,8 +114,9 @@ def padded_row(node: NodeOf[Conv2D]) -> tuple[int, int, int]:
     """Pixels before, of and after the input in a row that serves every output column."""
     w, w_in, w_out = node.op.w, node.ins[0].shape[2], node.outs[0].shape[2]
     needed = (w_out - 1) * w.stride + w.extent
-    inner = max(0, min(w_in, needed - w.pad_before))
-    return w.pad_before, inner, needed - w.pad_before - inner
+    before = min(w.pad_before, needed)
+    inner = min(w_in, needed - before)
+    return before, inner, needed - before - inner
 
 
 def is_pointwise(op: Conv2D | Dense) -> bool:

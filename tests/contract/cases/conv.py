@@ -114,6 +114,8 @@ def _slides(conv: Callable[..., Case]) -> dict[str, Case]:
         "depthwise_tall": conv(t(S8, 1, 9, 1, 20), window(7, 2, 1, 3, 0), window(1), 20, 20),
         "depthwise_wide": conv(t(S8, 1, 2, 30, 2), window(1), window(17, 1, 1, 8, 8), 2, 2),
         "depthwise_far_pads": conv(t(S8, 1, 4, 3, 3), far, far, 3, 3),
+        "depthwise_beyond": conv(t(S8, 1, 8, 2, 9), window(2, 1, 3, 4, 3), window(2, 4, 2, 4, 0), 9, 9),
+        "beyond": conv(t(S8, 1, 4, 2, 16), window(3, 1, 1, 1, 1), window(2, 4, 2, 4, 0), 6),
         "depthwise_even": conv(t(S8, 1, 4, 6, 8), window(2, 2), window(4, 1, 1, 1, 2), 8, 8, factors=1),
         "depthwise_multiplied": conv(t(S8, 1, 3, 5, 3), same, same, 6, 3),
         "depthwise_large_factor": conv(t(S8, 1, 3, 4, 2), same, same, 2, 2, reach=400),

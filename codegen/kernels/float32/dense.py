@@ -60,11 +60,7 @@ def _fit(node: NodeOf[FloatConv2D | FloatDense]) -> Fit | None:
     if isinstance(node.op, FloatConv2D) and not is_pointwise(node.op):
         return None
     stored = stored_of(node)
-    params = (
-        bias_field(node.op, bias),
-        *bound_fields(node.op),
-        *stored.fields_of(weights, in_blocks),
-    )
+    params = (bias_field(node.op, bias), *bound_fields(node.op), *stored.fields_of(weights, in_blocks))
     context = FloatDenseContext(node.ins[0].shape[-1], len(weights), bounds_of(node.op), node.op.sums, stored)
     return Fit(context, params, why=f"plain C99{stored.said}", headers=(sum_header(node.op), *stored.headers))
 

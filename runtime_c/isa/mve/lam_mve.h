@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT-0
  * Copyright (c) Lamina contributors
  *
- * Whether the compiler may use Helium, with floats.
+ * Whether the compiler may use Helium, with floats, and what it calls its predicate.
  */
 #ifndef LAM_MVE_H
 #define LAM_MVE_H
@@ -15,6 +15,13 @@
 #endif
 #ifndef LAM_MVE
 #define LAM_MVE 0
+#endif
+
+/* The predicate register by name.  clang has no name for it, and no code here in which it would keep one across. */
+#if defined(__clang__)
+#define LAM_MVE_PREDICATE "cc"
+#else
+#define LAM_MVE_PREDICATE "p0"
 #endif
 
 #endif /* LAM_MVE_H */

@@ -33,12 +33,13 @@ static inline lam_mve_f32 lam_mve_f32_load(const float *p, int32_t count)
     return (count == 4) ? vld1q_f32(p) : vldrwq_z_f32(p, vctp32q((uint32_t)count));
 }
 
+/* Of fewer than four in assembly: gcc 12 takes a predicated store for one of all lanes, and drops what was stored there. */
 static inline void lam_mve_f32_store(float *p, int32_t count, lam_mve_f32 a)
 {
     if (count == 4) {
         vst1q_f32(p, a);
     } else {
-        vstrwq_p_f32(p, a, vctp32q((uint32_t)count));
+        __asm volatile("vctp.32 %1\n\tvpst\n\tvstrwt.32 %q0, [%2]" : : "w"(a), "r"(count), "r"(p) : LAM_MVE_PREDICATE, "memory");
     }
 }
 

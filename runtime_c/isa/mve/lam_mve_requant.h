@@ -103,13 +103,6 @@ enum { LAM_MVE_SINGLE = 0, LAM_MVE_TFLITE = 1, LAM_MVE_ORT = 2, LAM_MVE_UP = 3 }
     "r0", "r1", "r2", "r3", "r4", "r5", "r6", "r8", "r9", "r10", "r12", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6", \
         "q7", "cc", "memory"
 
-/* The predicate register by name.  clang has no name for it, and no code here in which it would keep one across. */
-#if defined(__clang__)
-#define LAM_MVE_PREDICATE "cc"
-#else
-#define LAM_MVE_PREDICATE "p0"
-#endif
-
 #else
 
 /* Byte i of a packed stream, as a signed number. */

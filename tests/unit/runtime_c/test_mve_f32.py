@@ -45,8 +45,8 @@ int main(void)
             }} else if (form == 2) {{
                 lam_mve_f32_store(y + i, 4, lam_mve_f32_at_most(lam_mve_f32_at_least(a, {low}f), {high}f));
             }} else {{
-                for (int32_t count = 1; count <= 4; count++) {{
-                    lam_mve_f32_store(y + i + 4 - count, count, lam_mve_f32_load(x[0] + i, count));
+                for (int32_t count = 4; count >= 1; count--) {{
+                    lam_mve_f32_store(y + i, count, lam_mve_f32_load(x[0] + i + 4 - count, count));
                 }}
             }}
         }}
@@ -94,16 +94,7 @@ def expected() -> list[Floats]:
         add_product(made[1], a, np.repeat(b[::4], 4), sums="flushed")
     held = np.where(a < LOW, np.float32(LOW), a)
     held = np.where(held > HIGH, np.float32(HIGH), held)
-    return [*made, held, _shifted(a)]
-
-
-def _shifted(a: Floats) -> Floats:
-    """Of each four the first, then the first two behind it, and so on, each over what is there."""
-    y = np.empty_like(a)
-    for i in range(0, len(a), 4):
-        for count in range(1, 5):
-            y[i + 4 - count : i + 4] = a[i : i + count]
-    return y
+    return [*made, held, np.repeat(a[3::4], 4)]  # the last of four, the last two, and so on, over each other
 
 
 def source(console: str) -> str:

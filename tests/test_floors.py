@@ -17,6 +17,7 @@ FLOORS = {
     "arguments": 0,
     "old_names": 0,
     "spread": 0,
+    "threads": 0,
     "python_files": 0,
     "records": 0,
     "ir": 1,
@@ -56,7 +57,18 @@ FLOORS = {
 }
 """Floor of each room; a room may import from lower floors and from itself, never sideways."""
 
-GROUND = {"errors", "resources", "process", "datafiles", "arguments", "old_names", "spread", "python_files", "records"}
+GROUND = {
+    "errors",
+    "resources",
+    "process",
+    "datafiles",
+    "arguments",
+    "old_names",
+    "spread",
+    "threads",
+    "python_files",
+    "records",
+}
 """The ground floor is one hall: its rooms may know each other."""
 
 CONFINED = {

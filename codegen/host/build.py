@@ -13,6 +13,7 @@ from codegen.errors import LibraryUnusable, ToolMissing
 from codegen.host.hooks import hook_sources, stubbed
 from codegen.process import Completed, check_program, find_program, need_program, run_program
 from codegen.resources import resource_dir
+from codegen.threads import each
 
 WARNINGS = (
     "-std=c99",
@@ -31,6 +32,8 @@ _FASTEST = ("-O3", *(("-march=native",) if platform.machine() in ("x86_64", "AMD
 """What makes generated code fastest on this machine."""
 
 TIMEOUT_S = 300.0
+_LARGE = 1 << 20
+"""Bytes of a source that is compiled beside the others, and not before them."""
 
 
 def host_compiler() -> str:
@@ -95,9 +98,17 @@ def build_library(
         threads = ["-pthread", "-DLAM_DMA_THREADS"] if manifest["cores"] > 1 else []
     includes = [f"-I{project / folder}" for folder in ("include", "runtime", "src")]
     defines = shim_defines(manifest, trace=trace)
-    argv = [*cc, *WARNINGS, *flags, *threads, *defines, "-fPIC", "-shared", *includes, *sources, "-o", library]
-    check_program([str(a) for a in argv], timeout_s=TIMEOUT_S, writes=library)
-    return library
+    words = [*cc, *WARNINGS, *flags, *threads, *defines, "-fPIC", *includes]
+    if any(source.stat().st_size > _LARGE for source in sources):
+        numbered = list(enumerate(sources))
+        sources = each(lambda one: _compiled([*words, "-c", one[1]], out / f"{one[0]}_{one[1].stem}.o"), numbered)
+    return _compiled([*words, "-shared", *sources], library)
+
+
+def _compiled(words: Sequence[str | Path], file: Path) -> Path:
+    """A file that the compiler writes."""
+    check_program([*map(str, words), "-o", str(file)], timeout_s=TIMEOUT_S, writes=file)
+    return file
 
 
 def project_sources(project: Path, name: str) -> list[Path]:

@@ -7,20 +7,21 @@ after the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+import math
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
 
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph, RealNode, RealOp, Stored
-from codegen.quantizer.cached import in_parts
+from codegen.quantizer.cached import CACHED, in_parts
 from codegen.real.elementwise import Binary, Clip, Function, PRelu
 from codegen.real.movement import Concat, Pad
 from codegen.real.normal import BatchNorm
 from codegen.real.product import Gemm, MatMul
 from codegen.real.window import AveragePool, Conv, ConvTranspose, MaxPool
+from codegen.threads import over
 
 _APART = (
     AveragePool,
@@ -38,6 +39,8 @@ _APART = (
     PRelu,
 )
 """Operators that never bring entries of the first axis together, but for what `_is_apart` looks at."""
+_SINGLE = (Binary, Clip, Function, PRelu)
+"""Those that go over their numbers once: large ones are best at hand, sample by sample."""
 
 
 class NodeRun(Protocol):
@@ -72,21 +75,29 @@ def run_node(
     """The outputs of all samples, [samples, ...], or those of one where everything is `known` without them."""
     if all(known):
         return list(in_numpy(node, ins))
-    if not run.takes(node.op) and _is_apart(graph, node, known):
+    large = isinstance(node.op, _SINGLE) and math.prod(graph.type(node.outputs[0]).shape) > CACHED
+    if not large and not run.takes(node.op) and _is_apart(graph, node, known):
         merged = [a if k else a.reshape(-1, *a.shape[2:]) for a, k in zip(ins, known, strict=True)]
         return [y[:, None] for y in in_numpy(node, merged)]
     count = next(len(a) for a, k in zip(ins, known, strict=True) if not k)
-    runs = (run(node, [a if k else a[i] for a, k in zip(ins, known, strict=True)]) for i in range(count))
-    return _stacked(runs, count)
+    return _stacked(lambda i: run(node, [a if k else a[i] for a, k in zip(ins, known, strict=True)]), count)
 
 
-def _stacked(runs: Iterator[Sequence[Array]], count: int) -> list[Array]:
+def _stacked(run: Callable[[int], Sequence[Array]], count: int) -> list[Array]:
     """The outputs of `count` runs, each along an axis of its own; no more than one run's are kept twice."""
-    first = next(runs)
+    first = run(0)
     found = [np.empty((count, *y.shape), y.dtype) for y in first]
-    for at, made in enumerate(chain((first,), runs)):
+
+    def put(at: int, made: Sequence[Array]) -> None:
         for whole, part in zip(found, made, strict=True):
             whole[at] = part
+
+    def some(numbers: range) -> None:
+        for number in numbers:
+            put(number + 1, run(number + 1))
+
+    put(0, first)
+    over(some, count - 1)
     return found
 
 
@@ -94,11 +105,16 @@ def hold(array: Array, stored: Stored) -> Array:
     """The numbers as integers hold them: quantized and dequantized, in float32."""
     scale, zero = np.float32(stored.scale.reshape(-1)[0]), float(stored.zero_point.reshape(-1)[0])
     found = np.empty(array.size, np.float32)
-    for part, steps in zip(in_parts(array.reshape(-1)), in_parts(found), strict=True):
-        np.divide(part, scale, out=steps)
-        np.rint(steps, out=steps)
-        np.clip(steps, stored.low - zero, stored.high - zero, out=steps)
-        steps *= scale
+    parts = list(zip(in_parts(array.reshape(-1)), in_parts(found), strict=True))
+
+    def some(numbers: range) -> None:
+        for part, steps in parts[numbers.start : numbers.stop]:
+            np.divide(part, scale, out=steps)
+            np.rint(steps, out=steps)
+            np.clip(steps, stored.low - zero, stored.high - zero, out=steps)
+            steps *= scale
+
+    over(some, len(parts))
     return found.reshape(array.shape)
 
 

@@ -17,6 +17,7 @@ from codegen.quantizer.cached import CACHED
 from codegen.quantizer.moments import Moments
 from codegen.quantizer.rewrite.draft import Draft
 from codegen.quantizer.rewrite.product import product_of, takes_bias, write_product
+from codegen.threads import each
 
 _STEPS = 5
 _ENOUGH = 1 << 20
@@ -44,7 +45,7 @@ def passing_error(wanted: Array, made: Array, axis: int, low: float, high: float
     real, held = (_by_channel(a, axis) for a in (wanted, made))
     together = max(1, CACHED // (real.shape[0] * real.shape[2]))
     parts = [slice(at, at + together) for at in range(0, real.shape[1], together)]
-    return np.concatenate([_passing_error(real[:, p], held[:, p].copy(), low, high) for p in parts])
+    return np.concatenate(each(lambda p: _passing_error(real[:, p], held[:, p].copy(), low, high), parts))
 
 
 def _passing_error(real: Array, held: Array, low: float, high: float) -> Array:

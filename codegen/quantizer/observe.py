@@ -1,7 +1,7 @@
 """Runs a float network on the calibration samples and shows its tensors to whoever watches them.
 
-Decides: that samples are seen twice, one after the other, and nothing of them is kept; and that no number that is not
-finite gets any further.
+Decides: that samples are seen twice, one after the other, the next one made meanwhile, and nothing of them is kept; and
+that no number that is not finite gets any further.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 from codegen.errors import CalibrationNotFinite
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
-from codegen.quantizer.scheme import Runner
+from codegen.quantizer.scheme import Runner, Running
+from codegen.threads import ahead
 
 Sample = Mapping[str, Array]
 """One array per input, by name."""
@@ -66,16 +67,16 @@ def observe(
     """
     for place in range(passes):
         running = runner(graph)  # anew, for what a network keeps between runs
-        for index in range(len(samples)):
-            for name, array in _watched(running.tensors(samples[index]), watching):
+
+        def watched(index: int, running: Running = running) -> list[tuple[str, Array]]:
+            return [(name, array) for name, array in running.tensors(samples[index]) if name in watching]
+
+        for index, tensors in enumerate(ahead(watched, len(samples))):
+            for name, array in tensors:
                 _check(array, name, index)
                 (watching[name].second if place else watching[name].first)(array)
             if progress is not None:
                 progress(place * len(samples) + index + 1, passes * len(samples))
-
-
-def _watched(tensors: Iterator[tuple[str, Array]], watching: Mapping[str, Watching]) -> Iterator[tuple[str, Array]]:
-    return ((name, array) for name, array in tensors if name in watching)
 
 
 def _check(array: Array, name: str, index: int) -> None:

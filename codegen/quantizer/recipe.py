@@ -36,6 +36,7 @@ from codegen.quantizer.spec import Method, Spec
 from codegen.quantizer.statistics import Statistics
 from codegen.quantizer.sums import added_behind
 from codegen.records import record
+from codegen.threads import each
 
 Outputs = list[dict[str, Array]]
 """Tensors by name, of some samples at once and then of some more."""
@@ -52,6 +53,8 @@ _LOOKED_AT = 48
 """Samples by which a tensor's method is chosen, at most."""
 _JUDGED = 64
 """Samples of each kind that judge, at most."""
+_TOGETHER = 4
+"""Samples that go through a network together, where nothing is decided on the way."""
 _DECIDING = 256
 """Samples that decide weights and biases, at most."""
 
@@ -297,14 +300,15 @@ class Recipe:
 
     def _outputs(self, graph: RealGraph, scheme: Scheme) -> list[Outputs]:
         """What the network is judged by: over samples that judge alone, and over as many of the others at most."""
-        given, at_once, names = self._given, samples_at_once(graph), dict.fromkeys((*self._verdicts, *self._outs))
-        both = []
-        for samples in (given.judging, given.ranging):
+        given, names = self._given, dict.fromkeys((*self._verdicts, *self._outs))
+        at_once = min(_TOGETHER, -(-samples_at_once(graph) // 2))
+
+        def made(samples: Samples) -> list[dict[str, Array]]:
             count = min(len(samples), _JUDGED)
             parts = [range(at, min(at + at_once, count)) for at in range(0, count, at_once)]
-            feeds = (stacked(graph, samples, part) for part in parts)
-            both.append([tensors_held(graph, scheme, feed, names, given.nodes) for feed in feeds])
-        return both
+            return each(lambda p: tensors_held(graph, scheme, stacked(graph, samples, p), names, given.nodes), parts)
+
+        return [made(given.judging), made(given.ranging)]
 
 
 def verdicts(graph: RealGraph) -> tuple[str, ...]:

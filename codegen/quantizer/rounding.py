@@ -19,6 +19,8 @@ from codegen.records import record
 
 _BLOCK = 64
 """Terms that are gone through before what they change is carried to all the others, as one matrix product."""
+_NEARLY = 1 - 1e-9
+"""What rounding may make of a slope that is just beyond half a step."""
 _BEYOND_HALF = 0.5 + 1e-9
 """A step to the next integer is taken where it gains something, not where both are alike."""
 
@@ -115,23 +117,35 @@ def descended(problem: Problem, steps: Array, integers: Array, sweeps: int = 20)
 def _swept(problem: Problem, steps: Array, integers: Array, slope: Array) -> Array:
     """Sets each integer to the best one given the others; says which outputs have changed: [groups, outputs]."""
     terms, changed = integers.shape[-1], np.zeros(integers.shape[:2], bool)
+    curvatures = np.diagonal(problem.moments, axis1=-2, axis2=-1)[:, None, :]
+    limits = np.where(curvatures > 0, _NEARLY * _BEYOND_HALF * curvatures, np.inf)
     for start in range(0, terms, _BLOCK):
         block = slice(start, min(start + _BLOCK, terms))
-        local, moves = slope[..., block].copy(), np.zeros_like(slope[..., block])
-        for j in range(block.start, block.stop):
-            move = _move(
-                problem, steps[..., j], integers[..., j], local[..., j - start], problem.moments[:, j, j, None]
-            )
-            if move.any():
+        local, limit = slope[..., block].copy(), steps[..., block] * limits[..., block]
+        moves = np.zeros_like(local)
+        at = _first_beyond(local, limit, 0)
+        while at is not None:
+            j = start + at
+            move = _move(problem, steps[..., j], integers[..., j], local[..., at], curvatures[..., j])
+            hit = np.flatnonzero(move.any(axis=0))
+            if hit.size:
                 integers[..., j] += move
-                moves[..., j - start] = move * steps[..., j]
-                local += moves[..., j - start, None] * problem.moments[:, None, j, block]
+                moves[..., at] = move * steps[..., j]
+                local[:, hit, at + 1 :] += moves[:, hit, at, None] * problem.moments[:, None, j, j + 1 : block.stop]
+            at = _first_beyond(local, limit, at + 1)
         moved = moves.any(axis=-1)
         hit = np.flatnonzero(moved.any(axis=0))
         if hit.size:
             slope[:, hit] += moves[:, hit] @ problem.moments[:, block]
             changed |= moved
     return changed
+
+
+def _first_beyond(slope: Array, limit: Array, start: int) -> int | None:
+    """The first term from `start` on which some output may have to change; None where there is none."""
+    beyond: Array = np.any(np.abs(slope[..., start:]) > limit[..., start:], axis=(0, 1))
+    first = int(beyond.argmax()) if beyond.size else 0
+    return start + first if beyond[first:].any() else None
 
 
 def _move(problem: Problem, steps: Array, integers: Array, slope: Array, curvature: Array) -> Array:

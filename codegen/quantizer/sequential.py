@@ -30,6 +30,7 @@ from codegen.quantizer.sums import added_behind
 from codegen.quantizer.weights import least_scales, quantized
 from codegen.real.engine import numbers_of
 from codegen.records import record
+from codegen.threads import each
 
 Feeds = Callable[[Sequence[int]], dict[str, Array]]
 """Gives some samples of each input: [samples, ...]."""
@@ -98,7 +99,7 @@ class SideBySide:
         real, held = self._begun(feeds(joins[0]))
         for number, (node, forgotten) in enumerate(in_order(self._graph)):
             if number and number in joins:
-                self._join(real, held, [feeds(part) for part in _parts(joins[number], len(joins[0]))], number)
+                self._join(real, held, feeds, _parts(joins[number], -(-len(joins[0]) // 2)), number)
             self._pass(node, forgotten, real, held)
         return self._decided
 
@@ -110,10 +111,10 @@ class SideBySide:
             real[name], held[name] = (False, array), (False, self._held(name, array))
         return real, held
 
-    def _join(self, real: Live, held: Live, feeds: Sequence[dict[str, Array]], number: int) -> None:
-        """More samples, taken through the nodes before this one."""
-        parts = [self._through(part, number) for part in feeds]
-        for live, more in zip((real, held), zip(*parts, strict=True), strict=True):
+    def _join(self, real: Live, held: Live, feeds: Feeds, parts: Sequence[Sequence[int]], number: int) -> None:
+        """More samples, taken through the nodes before this one, some at a time."""
+        through = each(lambda part: self._through(feeds(part), number), parts)
+        for live, more in zip((real, held), zip(*through, strict=True), strict=True):
             for name, (known, array) in live.items():
                 if not known:
                     live[name] = (False, np.concatenate([array, *(m[name][1] for m in more)]))

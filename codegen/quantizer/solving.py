@@ -7,6 +7,7 @@ each number for itself, with scales that span the numbers, is always among it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 from typing import Literal
 
 import numpy as np
@@ -19,6 +20,7 @@ from codegen.quantizer.scheme import Weight
 from codegen.quantizer.spec import Spec
 from codegen.quantizer.weights import scales, stored_weights
 from codegen.records import record
+from codegen.threads import each
 
 Effort = Literal["nearest", "search", "feedback", "descent"]
 """Each for itself; scales searched; errors fed back into later terms; descent, scales and integers in turns."""
@@ -28,10 +30,14 @@ _TURNS = 3
 
 @record(eq=False)
 class Found:
-    """Integers and steps as [groups, outputs, terms], steps of one term where they do not vary."""
+    """Integers and steps as [groups, outputs, terms], steps of one term where they do not vary.
+
+    `loss` is what each output loses by them, [groups, outputs], with all that share its scale.
+    """
 
     integers: Array
     steps: Array
+    loss: Array
 
 
 def solved(
@@ -58,40 +64,43 @@ class _Solving:
 
     def best(self, effort: Effort) -> Weight:
         """The best that is found for outputs of each scale."""
-        steps = self._steps(self._plain)
-        best = Found(self.problem.nearest(steps), steps)
-        for found in self._tried(effort):
-            better = self._loss(found) < self._loss(best)
-            integers = np.where(better[..., None], found.integers, best.integers)
-            best = Found(integers, np.where(better[..., None], found.steps, best.steps))
-        return self._weight(best)
+        begun = [self._plain]
+        if effort != "nearest":
+            importance = self._importance()
+            begun.append(scales(self._weights, self._spec, self._axis, importance=importance, floor=self._floor))
+        found = each(lambda scale: reduce(self._better, self._tried(scale, effort)), begun)
+        return self._weight(reduce(self._better, found))
 
-    def _tried(self, effort: Effort) -> Iterator[Found]:
-        if effort == "nearest":
-            return
-        searched = scales(self._weights, self._spec, self._axis, importance=self._importance(), floor=self._floor)
-        for scale in (self._plain, searched):
-            steps = self._steps(scale)
-            yield Found(self.problem.nearest(steps), steps)
-            if effort in ("feedback", "descent"):
-                fed = Found(fed_back(self.problem, steps), steps)
-                yield fed
-                if effort == "descent":
-                    yield from self._turns(fed)
+    @staticmethod
+    def _better(best: Found, found: Found) -> Found:
+        """Of two, the one of less loss for the outputs of each scale; the first where both lose the same."""
+        better = found.loss < best.loss
+        whole, loss = better[..., None], np.where(better, found.loss, best.loss)
+        return Found(np.where(whole, found.integers, best.integers), np.where(whole, found.steps, best.steps), loss)
+
+    def _tried(self, scale: Array, effort: Effort) -> Iterator[Found]:
+        """What is found where a search begins with a scale."""
+        steps = self._steps(scale)
+        yield self._found(self.problem.nearest(steps), steps)
+        if effort in ("feedback", "descent"):
+            fed = self._found(fed_back(self.problem, steps), steps)
+            yield fed
+            if effort == "descent":
+                yield from self._turns(fed)
 
     def _turns(self, found: Found) -> Iterator[Found]:
         """Integers and scales in turns."""
         for _ in range(_TURNS):
-            found = Found(descended(self.problem, found.steps, found.integers), found.steps)
+            found = self._found(descended(self.problem, found.steps, found.integers), found.steps)
             yield found
             if self._spec.pot or self._spec.group or self._spec.scales:
                 return
             steps = np.maximum(rescaled(self.problem, found.integers, found.steps), self._least)
-            found = Found(found.integers, steps.astype(np.float32).astype(np.float64))
+            found = self._found(found.integers, steps.astype(np.float32).astype(np.float64))
             yield found
 
-    def _loss(self, found: Found) -> Array:
-        return self.problem.shared(self.problem.loss(found.integers, found.steps))
+    def _found(self, integers: Array, steps: Array) -> Found:
+        return Found(integers, steps, self.problem.shared(self.problem.loss(integers, steps)))
 
     def _importance(self) -> Array:
         """How much each weight's error counts alone."""

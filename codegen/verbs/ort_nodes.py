@@ -16,14 +16,12 @@ from codegen.frontends import real_bytes
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph, RealNode, RealOp, RealType, RealValue
 from codegen.quantizer.batched import NodeRun, in_numpy
-from codegen.real.elementwise import Clip
-from codegen.real.movement import Pad
 from codegen.real.product import Gemm, MatMul
 from codegen.real.resize import Resize
 from codegen.real.window import AveragePool, Conv, ConvTranspose, MaxPool
 from codegen.verbs.float_engine import has_runtime, session_of
 
-_WORTH = (AveragePool, Clip, Conv, ConvTranspose, Gemm, MatMul, MaxPool, Pad, Resize)
+_WORTH = (AveragePool, Conv, ConvTranspose, Gemm, MatMul, MaxPool, Resize)
 _Key = tuple[RealOp, tuple[tuple[int, ...], ...]]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import codegen
+from codegen import threads
 from codegen.api import compile_model, quantize, run, verify
 from codegen.cli.command_line import run_line
 from codegen.errors import CompileError
@@ -124,6 +125,14 @@ def test_reading_what_was_written_gives_the_same_network(
 
 
 def test_same_samples_same_bytes(model: Path, quantized: codegen.api.Quantized) -> None:
+    assert quantize(model, images(40)).model == quantized.model
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_nobody_sees_how_many_threads_there_are(
+    model: Path, quantized: codegen.api.Quantized, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    monkeypatch.setattr(threads, "width", lambda: count)
     assert quantize(model, images(40)).model == quantized.model
 
 

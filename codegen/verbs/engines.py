@@ -34,6 +34,8 @@ from codegen.verbs.tflite_engines import RUNTIMES, TfliteEngine
 
 _IN_NUMPY = "onnxruntime is not installed: computed in numpy, as a RealGraph"
 _OF_ITS_OWN = "operators join that onnxruntime does not know: computed in numpy, as a RealGraph"
+_BRIEF = "-O1"
+"""How C is optimised of which few samples are asked: it compiles in two thirds of the time."""
 ENGINES = ("golden", "c", "float", *RUNTIMES)
 
 
@@ -75,10 +77,11 @@ class Engine(Protocol):
 
 @record(kw_only=True)
 class Opening:
-    """Whether tensors inside the network will be asked for, and with which tools the model is read and made."""
+    """With which tools the model is read and made; whether tensors inside it will be asked for, and few samples run."""
 
     dump: bool = False
     toolkit: Toolkit = HOUSE
+    brief: bool = False
 
 
 class GoldenEngine(Held):
@@ -112,15 +115,17 @@ class CEngine(Held):
 
     note = ""
 
-    def __init__(self, model: Path, options: Options, toolkit: Toolkit = HOUSE, *, dump: bool = False) -> None:
-        """Compile the model to C, and the C to a library."""
+    def __init__(
+        self, model: Path, options: Options, toolkit: Toolkit = HOUSE, *, dump: bool = False, brief: bool = False
+    ) -> None:
+        """Compile the model to C, and the C to a library; sooner where few samples run (`brief`)."""
         compiled = compile_file(model, options, toolkit)
         check_nodes(compiled.graph)
         with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
             project = Path(folder) / "project"
             write_project(project, compiled.files)
             answers = GoldenAnswers(compiled.program)
-            self._network = Network(project, trace=dump, flags=host_flags(), answers=answers)
+            self._network = Network(project, trace=dump, flags=host_flags(_BRIEF if brief else None), answers=answers)
         self.inputs: tuple[PortSpec, ...] = self._network.inputs
 
     def run(self, sample: Mapping[str, Array]) -> dict[str, Array]:
@@ -145,7 +150,7 @@ def open_engine(name: str, model: Path, options: Options, opening: Opening | Non
     if name in RUNTIMES:
         return TfliteEngine(name, model, options.shapes)
     if name == "c":
-        return CEngine(model, options, asked.toolkit, dump=asked.dump)
+        return CEngine(model, options, asked.toolkit, dump=asked.dump, brief=asked.brief)
     return GoldenEngine(model, options, asked.toolkit)
 
 

@@ -44,7 +44,7 @@ class Judge:
 
     def __call__(self, graph: RealGraph) -> Judgement:
         """SQNR of the integer network in the target's arithmetic; what settling or compiling refuses is raised."""
-        with _opened(graph, self._options, Opening(toolkit=self._toolkit)) as (engine, name):
+        with _opened(graph, self._options, Opening(toolkit=self._toolkit, brief=True)) as (engine, name):
             ports = {p.name for p in engine.inputs}
             made = [engine.run(self._samples[i]) for i in range(len(self._samples))]
         named = [{face: one[output_name(face, ports)] for face in self._wanted[0]} for one in made]

@@ -46,6 +46,8 @@ from codegen.records import record
 _MOST_COLUMN_CHUNKS = 4
 _KEPT = (8, 16)
 """Inputs of layers whose weights stay in registers."""
+_LONGEST_STEP = 127
+"""Bytes that a load may move its address on by."""
 _TILE_BYTES = 512
 _TILE_PIXELS = 16
 _ONE = Window(1)
@@ -110,6 +112,11 @@ class MveDenseContext(MveContext):
         return self.run - self.paired
 
     @property
+    def vector_turn(self) -> int:
+        """Chunks that the loop over one pixel's inputs takes at a time."""
+        return _vector_turn(self.inputs)
+
+    @property
     def last_column(self) -> int:
         """The last pixel of a row."""
         return self.run - 1
@@ -158,8 +165,8 @@ class MveDenseContext(MveContext):
     @property
     def gathers(self) -> bool:
         """Whether a window is ever copied to scratch."""
-        copied = not self.in_rows or self.has_edges or self.unpaired > 0
-        return self.gathered and not self.by_pixels and copied
+        copied = not self.in_rows or self.unpaired > 0
+        return self.gathered and not self.by_pixels and (self.has_edges or (copied and not self.in_threes))
 
     @property
     def by_tiles(self) -> bool:
@@ -170,6 +177,24 @@ class MveDenseContext(MveContext):
     def has_short_rows(self) -> bool:
         """Whether a kernel row is one vector: a loop takes longer to begin."""
         return self.flip == 0 and self.row_bytes <= CHUNK
+
+    @property
+    def in_threes(self) -> bool:
+        """Whether the windows of a tile are copied by three rows at a time (LAM_MVE_THREE_ROWS)."""
+        if not self.by_tiles or not self.gathered or self.by_pixels or self.kernel_h != 3 or self.dilation > 1:
+            return False
+        fits = self.row_bytes + CHUNK <= self.x_step and self.stride * self.c_in <= _LONGEST_STEP
+        return self.has_short_rows and fits and self.first_inside < self.end_inside
+
+    @property
+    def first_inside(self) -> int:
+        """The first column whose window lies inside the row."""
+        return -(-self.pad // self.stride)
+
+    @property
+    def end_inside(self) -> int:
+        """The column behind the last such one."""
+        return (self.last_inside + self.pad) // self.stride + 1
 
     def words_of(self, blocks: int) -> int:
         """Words of so many blocks of the stream."""
@@ -223,7 +248,7 @@ def costs(inputs: int, pixels: int, *, in_place: bool = False) -> dict[str, floa
     `in_place`: inputs may be read where they lie, and outputs have the whole range of int8.
     """
     chunks = -(-inputs // CHUNK)
-    vector = 10 * chunks + 20
+    vector = (9 + 1 / _vector_turn(inputs)) * chunks + 20
     found = {"vector": float(pixels * vector)}
     if pixels > 1:
         pair = 14 * chunks + 30 if _turn(1, chunks) else 15 * chunks + 35
@@ -233,6 +258,11 @@ def costs(inputs: int, pixels: int, *, in_place: bool = False) -> dict[str, floa
     if in_place and inputs in _KEPT:
         found["kept"] = 18 + pixels * 17
     return found
+
+
+def _vector_turn(inputs: int) -> int:
+    """Chunks that the loop over one pixel's inputs takes at a time."""
+    return next(turn for turn in (4, 2, 1) if turn == 1 or inputs % (turn * CHUNK) == 0)
 
 
 def _least(found: Mapping[str, float]) -> str:

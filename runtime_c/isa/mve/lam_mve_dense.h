@@ -39,7 +39,7 @@ typedef struct {
     const int8_t **table;     /* for each row of the window the inputs of the first pixel, and of the second one */
     const int8_t **table_end; /* behind them */
     const int8_t **next;      /* for the assembly */
-    int32_t turns;            /* of the loop over a row, 2 or more; else not read */
+    int32_t turns;            /* of the loop over a row, 2 or more, or over a vector's inputs; else not read */
 } lam_mve_job;
 
 #if LAM_MVE
@@ -338,11 +338,21 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 76, mve_job_is_19_words);
     "vldrb.8 q2, [r5, #-16]\n" \
     "vmladava.s8 r4, q0, q1\n" \
     "vmladava.s8 r6, q0, q2\n"
-#define LAM_MVE_VECTOR_BY(MODE, FACTORS, chunk, less) \
+#define LAM_MVE_VECTOR_TWO LAM_MVE_VECTOR_CHUNK LAM_MVE_VECTOR_CHUNK
+#define LAM_MVE_VECTOR_FOUR LAM_MVE_VECTOR_TWO LAM_MVE_VECTOR_TWO
+/* A loop over inputs, the last of which may be fewer than 16; and one over turns of whole chunks. */
+#define LAM_MVE_VECTOR_INPUTS(chunk) \
+    "dlstp.8 lr, r8\n" \
+    "2:\n" chunk "letp lr, 2b\n"
+#define LAM_MVE_VECTOR_TURNS(chunks) \
+    "dls lr, r8\n" \
+    "2:\n" chunks "le lr, 2b\n"
+/* `count`: where the job has what the loop begins with. */
+#define LAM_MVE_VECTOR_BY(MODE, FACTORS, count, loop, less) \
     __asm volatile( \
         LAM_MVE_OPEN(MODE, FACTORS) \
         "ldr r3, [r11, #8]\n" \
-        "ldr r8, [r11, #24]\n" \
+        "ldr r8, [r11, #" count "]\n" \
         "ldr r9, [r11, #28]\n" \
         "ldr r10, [r11, #20]\n" \
         "ldr r12, [r11, #0]\n" \
@@ -351,10 +361,7 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 76, mve_job_is_19_words);
         "ldrd r4, r6, [r5], #8\n" \
         LAM_MVE_OWN_##FACTORS \
         "mov r1, r12\n" \
-        "dlstp.8 lr, r8\n" \
-        "2:\n" \
-        chunk \
-        "letp lr, 2b\n" \
+        loop \
         less \
         "vmov q0[2], q0[0], r0, r4\n" \
         "vmov q0[3], q0[1], r2, r6\n" \
@@ -365,7 +372,21 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 76, mve_job_is_19_words);
         "cmp r5, r10\n" \
         "bne 1b\n" \
         : : "r"(held) : LAM_MVE_CLOBBERS)
-#define LAM_MVE_VECTOR(MODE, FACTORS) LAM_MVE_VECTOR_BY(MODE, FACTORS, LAM_MVE_VECTOR_CHUNK, "")
+#if defined(__OPTIMIZE_SIZE__)
+#define LAM_MVE_TURN(turn) 1
+#else
+#define LAM_MVE_TURN(turn) (turn)
+#endif
+#define LAM_MVE_VECTOR_OF(MODE, FACTORS) \
+    do { \
+        if (LAM_MVE_TURN(turn) == 4) { \
+            LAM_MVE_VECTOR_BY(MODE, FACTORS, "72", LAM_MVE_VECTOR_TURNS(LAM_MVE_VECTOR_FOUR), ""); \
+        } else if (LAM_MVE_TURN(turn) == 2) { \
+            LAM_MVE_VECTOR_BY(MODE, FACTORS, "72", LAM_MVE_VECTOR_TURNS(LAM_MVE_VECTOR_TWO), ""); \
+        } else { \
+            LAM_MVE_VECTOR_BY(MODE, FACTORS, "24", LAM_MVE_VECTOR_INPUTS(LAM_MVE_VECTOR_CHUNK), ""); \
+        } \
+    } while (0)
 
 #else
 
@@ -462,13 +483,16 @@ static inline void lam_mve_row_pairs(lam_mve_job *job, int mode, int each, int32
 #endif
 }
 
-/* The pixel at x0, of `count` inputs, to y0. */
-static inline void lam_mve_vector(lam_mve_job *job, int mode, int each)
+/* The pixel at x0, of `count` inputs, to y0.  `turn`, a constant: chunks that the loop takes at a time, 2 or 4 where they divide
+ * whole ones, else 1. */
+static inline void lam_mve_vector(lam_mve_job *job, int mode, int each, int32_t turn)
 {
 #if LAM_MVE
     LAM_MVE_JOB(held);
-    LAM_MVE_FORM(LAM_MVE_VECTOR);
+    job->turns = job->count / (16 * turn);
+    LAM_MVE_FORM(LAM_MVE_VECTOR_OF);
 #else
+    (void)turn;
     const int32_t words = lam_mve_head(each) + 16 * job->chunks;
     for (const int32_t *w = job->w; w != job->end; w += words, job->y0 += 4) {
         lam_mve_block(job->x0, w, job->y0, job->count, mode, each, job);

@@ -71,7 +71,7 @@
     "vldrb.8 q1, [r5], #32\n" LAM_MVE_FEW_TWO("vmladava", "r0", "r2") \
     "vldrb.8 q1, [r5, #-16]\n" LAM_MVE_FEW_TWO("vmladava", "r4", "r6")
 #define LAM_MVE_FEW_VECTOR(MODE, FACTORS) \
-    LAM_MVE_VECTOR_BY(MODE, FACTORS, LAM_MVE_FEW_VECTOR_CHUNK, LAM_MVE_FEW_LESS("r0", "r4"))
+    LAM_MVE_VECTOR_BY(MODE, FACTORS, "24", LAM_MVE_VECTOR_INPUTS(LAM_MVE_FEW_VECTOR_CHUNK), LAM_MVE_FEW_LESS("r0", "r4"))
 
 #else
 

@@ -74,6 +74,44 @@ static inline void lam_mve_copy_few(int8_t *to, const void *from, int32_t n)
 #endif
 }
 
+/* Windows of three rows of `bytes` bytes, of `count` pixels side by side, 1 or more: those of x0, x1 and x2 from each `step` bytes
+ * on, one behind the other, each pixel's `next` bytes behind the one before, bytes + 16 at least.  All but the count are numerals.
+ * What is behind a window's three rows is not kept; nothing is written beyond its `next` bytes. */
+#if LAM_MVE
+#define LAM_MVE_THREE_ROWS(to, x0, x1, x2, count, bytes, step, next) \
+    do { \
+        int8_t *to_ = (to); \
+        const int8_t *a_ = (x0), *b_ = (x1), *c_ = (x2); \
+        __asm volatile( \
+            "vctp.8 %[width]\n" \
+            "dls lr, %[pixels]\n" \
+            "1:\n" \
+            "vpsttt\n" \
+            "vldrbt.8 q0, [%[a]], #" #step "\n" \
+            "vldrbt.8 q1, [%[b]], #" #step "\n" \
+            "vldrbt.8 q2, [%[c]], #" #step "\n" \
+            "vstrb.8 q0, [%[to]]\n" \
+            "vstrb.8 q1, [%[to], #" #bytes "]\n" \
+            "vpst\n" \
+            "vstrbt.8 q2, [%[to], #2 * " #bytes "]\n" \
+            "add %[to], %[to], #" #next "\n" \
+            "le lr, 1b\n" \
+            : [to] "+&r"(to_), [a] "+&r"(a_), [b] "+&r"(b_), [c] "+&r"(c_) \
+            : [width] "r"(bytes), [pixels] "r"(count) \
+            : "lr", "q0", "q1", "q2", LAM_MVE_PREDICATE, "memory"); \
+    } while (0)
+#else
+#define LAM_MVE_THREE_ROWS(to, x0, x1, x2, count, bytes, step, next) \
+    do { \
+        int8_t *to_ = (to); \
+        for (int32_t at_ = 0; at_ < (count) * (step); at_ += (step), to_ += (next)) { \
+            (void)memcpy(to_, (x0) + at_, (bytes)); \
+            (void)memcpy(to_ + (bytes), (x1) + at_, (bytes)); \
+            (void)memcpy(to_ + 2 * (bytes), (x2) + at_, (bytes)); \
+        } \
+    } while (0)
+#endif
+
 /* n bytes of `value` at `to`.  Returns the end of what was written. */
 static inline int8_t *lam_mve_fill(int8_t *to, int32_t value, int32_t n)
 {

@@ -33,7 +33,8 @@ def dense_cases(mode: Mode) -> Iterator[Case]:
     yield Case("narrowed", Dense(128, requant(mode, 1 << 30, 3), S8, None), (t(U8, 2, 200), heavy, small))
     shapes = (("one", S8, 1, 131, 10), ("odd", U8, 3, 29, 13), ("few", S8, 1, 7, 3))
     fours = (("few_fours", S8, 1, 92, 7), ("few_unsigned_fours", U8, 1, 40, 5))
-    for name, dtype, batch, n_in, n_out in (*shapes, *fours):
+    whole = (("by_32", S8, 2, 96, 6), ("by_64", S8, 1, 192, 9))
+    for name, dtype, batch, n_in, n_out in (*shapes, *fours, *whole):
         weights, step = ints(S8, n_out, n_in), requant(mode, 128 * 128 * np.sqrt(n_in), n_out)
         op = Dense(dtype.low + 7, step, S8, None)
         yield Case(name, op, (t(dtype, batch, n_in), weights, ints(S32, n_out) >> 16))

@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 JOBS ?= 2
 # Tests run in parallel; a numpy that starts threads of its own only slows them down.
 export OPENBLAS_NUM_THREADS := 1
+export OMP_NUM_THREADS := 1
 # Tests start hundreds of processes: each would compile the whole package again.
 unexport PYTHONDONTWRITEBYTECODE
 

@@ -23,12 +23,16 @@ _HEADERS = ("lam_mve_elements.h",)
 
 @record
 class MveBinaryContext:
-    """Literals of a sum or product; `first` and `second` are the operands in the primitive's order."""
+    """Literals of a sum or product; `first` and `second` are the operands in the primitive's order.
+
+    `rectified`: no sum is below the zero point, as behind a ReLU.
+    """
 
     form: str
     mode: str
     unsigned: bool
     minus: bool
+    rectified: bool
     first: int
     second: int
     channels: int
@@ -74,6 +78,7 @@ def _binary_context(node: NodeOf[Add | Mul]) -> MveBinaryContext:
         mode=op.requant.mode if isinstance(op, Mul) else op.formula,
         unsigned=node.ins[0].dtype is DType.U8,
         minus=swapped and isinstance(op, Add) and op.sign < 0,
+        rectified=isinstance(op, Add) and op.low >= op.y_quant.zero_point,
         first=1 if swapped else 0,
         second=0 if swapped else 1,
         channels=channels(node.outs[0].shape),

@@ -46,7 +46,13 @@
         : [n] "r"(n) \
         : "lr", "q0", "q1", "q2", "q5", "q6", "memory")
 
-#define LAM_MVE_ADD_TFLITE(LOAD, JOIN) \
+/* Halves away from zero: one less before the rounding shift of a negative value.  Where no output is below the zero point it does
+ * not matter for them. */
+#define LAM_MVE_AWAY \
+    "vshr.s32 q2, q0, #31\n" \
+    "vadd.i32 q0, q0, q2\n"
+
+#define LAM_MVE_ADD_TFLITE(LOAD, JOIN, LAST) \
     __asm volatile( \
         "ldr %[p], [%[numbers], #0]\n" \
         "vdup.32 q3, %[p]\n" \
@@ -66,14 +72,10 @@
         LOAD " q1, [%[b]], #4\n" \
         "vmlas.s32 q0, q3, %[r]\n" \
         "vmlas.s32 q1, q4, %[s]\n" \
-        "vqrdmulh.s32 q0, q0, %[p]\n" \
-        "vshr.s32 q2, q0, #31\n" \
-        "vadd.i32 q0, q0, q2\n" \
+        "vqrdmulh.s32 q0, q0, %[p]\n" LAM_MVE_AWAY \
         "vrshl.s32 q0, %[q]\n" \
         JOIN " q0, q1, q0\n" \
-        "vqrdmulh.s32 q0, q0, %[t]\n" \
-        "vshr.s32 q2, q0, #31\n" \
-        "vadd.i32 q0, q0, q2\n" \
+        "vqrdmulh.s32 q0, q0, %[t]\n" LAST \
         "vrshl.s32 q0, %[u]\n" \
         "vadd.i32 q0, q0, %[numbers]\n" \
         LAM_MVE_LIMITED \
@@ -81,6 +83,14 @@
           [r] "=&r"(work[2]), [s] "=&r"(work[3]), [t] "=&r"(work[4]), [u] "=&r"(work[5]) \
         : [n] "r"(n) \
         : "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "memory")
+#define LAM_MVE_ADD_JOINED(LOAD, JOIN) \
+    do { \
+        if (rectified) { \
+            LAM_MVE_ADD_TFLITE(LOAD, JOIN, ""); \
+        } else { \
+            LAM_MVE_ADD_TFLITE(LOAD, JOIN, LAM_MVE_AWAY); \
+        } \
+    } while (0)
 
 #define LAM_MVE_FACTORS_ALL(MODE) \
     "ldr %[p], [%[numbers], #0]\n" \
@@ -161,22 +171,23 @@ static inline void lam_mve_add_single(uint8_t *y, const uint8_t *a, const uint8_
 
 /* TFLite's sum: u = a * numbers[0] + numbers[3] scaled by numbers[1], numbers[2] (multiplier, exponent below 0),
  * v = b * numbers[4] + numbers[5], then v + u or v - u scaled by numbers[6], numbers[7], plus numbers[8], limited to
- * numbers[9 .. 10]. */
+ * numbers[9 .. 10].  `rectified`: numbers[9] is not below numbers[8]. */
 static inline void lam_mve_add_tflite(uint8_t *y, const uint8_t *a, const uint8_t *b, int32_t n, const int32_t *numbers,
-                                      int is_unsigned, int minus)
+                                      int is_unsigned, int minus, int rectified)
 {
 #if LAM_MVE
     int32_t work[6];
     if (is_unsigned && minus) {
-        LAM_MVE_ADD_TFLITE("vldrb.u32", "vsub.i32");
+        LAM_MVE_ADD_JOINED("vldrb.u32", "vsub.i32");
     } else if (is_unsigned) {
-        LAM_MVE_ADD_TFLITE("vldrb.u32", "vadd.i32");
+        LAM_MVE_ADD_JOINED("vldrb.u32", "vadd.i32");
     } else if (minus) {
-        LAM_MVE_ADD_TFLITE("vldrb.s32", "vsub.i32");
+        LAM_MVE_ADD_JOINED("vldrb.s32", "vsub.i32");
     } else {
-        LAM_MVE_ADD_TFLITE("vldrb.s32", "vadd.i32");
+        LAM_MVE_ADD_JOINED("vldrb.s32", "vadd.i32");
     }
 #else
+    (void)rectified;
     for (int32_t i = 0; i < n; i++) {
         const int32_t u = lam_requant_tflite(
             lam_mve_element(a, i, is_unsigned) * numbers[0] + numbers[3], numbers[1], numbers[2]);

@@ -86,7 +86,8 @@ def _summary(m: Mapping[str, Any]) -> str:
         pairs.insert(2, ("stack", f"{size_text(m['stack_bytes'])}, most in {worst['title']} ({m['stack_flags']})"))
     if m.get("quantized"):
         made = m["quantized"]
-        pairs.append(("quantized", f"by {made['samples']} samples; SQNR of the outputs {made['sqnr']:.1f} dB"))
+        sqnr = "" if made["sqnr"] is None else f"; SQNR of the outputs {made['sqnr']:.1f} dB"
+        pairs.append(("quantized", f"by {made['samples']} samples{sqnr}"))
     if m["states"]:
         kept = ", ".join(_port(s) for s in m["states"])
         pairs.append(("state", f"{kept}; kept from run to run ({m['name']}_reset forgets it)"))

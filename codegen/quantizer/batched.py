@@ -109,7 +109,8 @@ def hold(array: Array, stored: Stored) -> Array:
 
     def some(numbers: range) -> None:
         for part, steps in parts[numbers.start : numbers.stop]:
-            np.divide(part, scale, out=steps)
+            with np.errstate(over="ignore"):  # of masks
+                np.divide(part, scale, out=steps)
             np.rint(steps, out=steps)
             np.clip(steps, stored.low - zero, stored.high - zero, out=steps)
             steps *= scale

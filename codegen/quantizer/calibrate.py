@@ -14,6 +14,7 @@ import numpy as np
 from codegen.ir.quant import Array
 from codegen.ir.real import RealNode, Stored
 from codegen.quantizer.asked import Asking
+from codegen.quantizer.masked import Row, floors, rows
 from codegen.quantizer.places import Constant, Places, Tensor
 from codegen.quantizer.ranges import range_of, stored_for
 from codegen.quantizer.scheme import Scheme, Weight
@@ -30,9 +31,11 @@ _OF_EXTREMES = ("minmax", "moving_average", "fixed")
 def watched(places: Places, asking: Asking) -> dict[str, Statistics]:
     """What is to see the tensors whose ranges are not known without samples."""
     seen: dict[str, Statistics] = {}
+    read = rows(places.graph)
     for tensor in places.tensors:
         if not tensor.like and tensor.bounds is None:
-            seen[tensor.name] = Statistics(_spec(tensor, asking).bins)
+            row = read.get(tensor.name, Row((), np.inf))
+            seen[tensor.name] = Statistics(_spec(tensor, asking).bins, row.axes, row.depth)
         elif tensor.tied and tensor.like in seen:
             seen[tensor.name] = seen[tensor.like]
     return seen
@@ -56,6 +59,7 @@ def scheme_of(places: Places, seen: Mapping[str, Statistics], asking: Asking) ->
 def tensors_of(places: Places, seen: Mapping[str, Statistics], asking: Asking) -> dict[str, Stored]:
     """The integers of what the network is given and computes."""
     found: dict[str, Stored] = {}
+    least = floors(places, seen)
     for tensor in places.tensors:
         spec = _spec(tensor, asking)
         if spec.keep_float:
@@ -63,13 +67,16 @@ def tensors_of(places: Places, seen: Mapping[str, Statistics], asking: Asking) -
         if tensor.like in found:
             found[tensor.name] = found[tensor.like]
         elif not tensor.like:
-            found[tensor.name] = _stored(tensor, seen, spec)
+            found[tensor.name] = _stored(tensor, seen, spec, least.get(tensor.name, -np.inf))
     return found
 
 
-def _stored(tensor: Tensor, seen: Mapping[str, Statistics], spec: Spec) -> Stored:
-    if tensor.bounds is None or spec.low is not None:
-        return stored_for(*_widened(tensor, range_of(seen.get(tensor.name) or Statistics(), spec), spec), spec)
+def _stored(tensor: Tensor, seen: Mapping[str, Statistics], spec: Spec, least: float) -> Stored:
+    if spec.low is not None:
+        return stored_for(*range_of(seen.get(tensor.name) or Statistics(), spec), spec)
+    if tensor.bounds is None:
+        low, high = _widened(tensor, range_of(seen.get(tensor.name) or Statistics(), spec), spec)
+        return stored_for(max(low, min(least, 0.0)), high, spec)
     return natural(*tensor.bounds, spec)
 
 

@@ -47,6 +47,11 @@ class Noise:
         """Root of the mean square of what was added."""
         return math.sqrt(self.noise / max(self.count, 1))
 
+    @property
+    def size(self) -> float:
+        """Root of the mean square of the signal."""
+        return math.sqrt(self.signal / max(self.count, 1))
+
 
 class Likeness(Noise):
     """As `Noise`, but for a common factor: the cosine in place of the difference."""

@@ -84,7 +84,7 @@ class Limits:
 def best_within(layers: Sequence[Layer], limits: Limits, ask: Ask) -> tuple[Found | None, Verdict]:
     """The best candidate that the compiler finds within the limits, and its last word.
 
-    None where not even the fewest bits fit: then the verdict is of these.
+    None where neither the fewest bits fit nor the cheapest of any kind: then the verdict is of whatever lacks least.
     """
     asking = _Counted(ask)
     open_layers, room = list(layers), _room(layers, limits)
@@ -97,8 +97,11 @@ def best_within(layers: Sequence[Layer], limits: Limits, ask: Ask) -> tuple[Foun
         if not any(beyond):
             open_layers = _lowered(open_layers, choice, verdict)
     fewest = [min(range(len(layer.bits)), key=lambda i: layer.bits[i]) for layer in layers]
-    verdict = asking({layer.part.name: layer.bits[i] for layer, i in zip(layers, fewest, strict=True)})
-    return (_raised(layers, fewest, asking) if verdict.fits else None), verdict
+    cheap = [[int(layer.options.costs[:, k].argmin()) for layer in layers] for k in range(len(limits.kinds))]
+    for options in (fewest, *cheap):
+        if (verdict := asking(_bits(layers, options))).fits:
+            return _raised(layers, options, asking), verdict
+    return None, asking.nearest
 
 
 class _Counted:
@@ -116,6 +119,11 @@ class _Counted:
     @property
     def count(self) -> int:
         return len(self._known)
+
+    @property
+    def nearest(self) -> Verdict:
+        """Of what was asked about, what is least above the limits."""
+        return min(self._known.values(), key=lambda v: (bool(v.refusal), sum(v.over.values())))
 
 
 def _room(layers: Sequence[Layer], limits: Limits) -> list[int]:

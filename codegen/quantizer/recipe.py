@@ -102,9 +102,13 @@ class Stage:
 
 @record(eq=False)
 class Made:
-    """A float network, rewritten, its scheme, what was asked for in the end, and how it came about."""
+    """A float network, rewritten, its scheme, what was asked for in the end, and how it came about.
+
+    `graph` has the biases that the integers get, `real` those of the float network.
+    """
 
     graph: RealGraph
+    real: RealGraph
     scheme: Scheme
     asking: Asking
     stages: tuple[Stage, ...] = ()
@@ -191,7 +195,7 @@ class Recipe:
             best = self._by_layer(best, trials.each)
         if trials.effort != "nearest":
             best = self._rounded(best, trials)
-        return Made(best.graph, best.scheme, best.asking, tuple(self._stages), best.network.moved)
+        return Made(best.graph, best.network.graph, best.scheme, best.asking, tuple(self._stages), best.network.moved)
 
     def _rewritten(self, best: State, attempt: Attempt, counted: bool) -> State:
         """A float rewrite of the best; its numbers are `counted` where methods that nobody has chosen yet need that."""

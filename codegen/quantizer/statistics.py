@@ -39,10 +39,13 @@ class Histogram:
 
 
 class Statistics:
-    """One tensor's numbers: `first` takes each sample, then `second` takes each of them again."""
+    """One tensor's numbers: `first` takes each sample, then `second` takes each of them again.
 
-    def __init__(self, bins: int = 2048) -> None:
-        self.bins = bins
+    Numbers more than `depth` below the greatest over `axes` count as that.
+    """
+
+    def __init__(self, bins: int = 2048, axes: tuple[int, ...] = (), depth: float = np.inf) -> None:
+        self.bins, self._axes, self._depth = bins, axes, depth
         self.low = np.inf
         self.high = -np.inf
         self.count = 0
@@ -80,7 +83,7 @@ class Statistics:
     def first(self, array: Array) -> None:
         """A sample in the first pass."""
         self.ranges.clear()
-        x = self._real(array)
+        x = self._real(self._raised(array))
         self.unreal += array.size - x.size
         if not x.size:
             return
@@ -102,7 +105,7 @@ class Statistics:
         if self._counts is None:
             self._counts = np.zeros(self._stop - self._start, np.int64)
         last, start, width = len(self._counts) - 1, self._start, self._width
-        for part in in_parts(self._real(array)):
+        for part in in_parts(self._real(self._raised(array))):
             steps = part.astype(np.float64)
             np.floor(np.divide(steps, width, out=steps), out=steps)
             steps -= start
@@ -122,6 +125,11 @@ class Statistics:
     @property
     def _stop(self) -> int:
         return int(np.floor(self.high / self._width)) + 1 if self.count else 1
+
+    def _raised(self, array: Array) -> Array:
+        if not self._axes:
+            return array
+        return np.asarray(np.maximum(array, array.max(axis=self._axes, keepdims=True) - np.float32(self._depth)))
 
     @staticmethod
     def _real(array: Array) -> Array:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from codegen.errors import ArenaTooSmall, CompileError, FlashTooSmall
+from codegen.errors import ArenaTooSmall, CompileError, FlashTooSmall, OptionBad
 from codegen.frontends import real_bytes
 from codegen.ir.graph import Graph
 from codegen.ir.plan import Plan
@@ -55,6 +55,9 @@ class Candidates:
         has = {kind: n for kind, n in own.items() if n is not None}
         self.most = {kind: min(n, has.get(kind, n)) for kind, n in {**has, **budget}.items()}
         """The limits: the budget's, and the chip's own."""
+        if INSTRUCTIONS in self.most and self._chip.board is None:
+            hint = "name a chip with an emulated board (`lamina targets` lists them), or leave them out"
+            raise OptionBad(f"instructions are not counted on {options.target}", where="budget", hint=hint)
         self._known: dict[tuple[tuple[str, Bits], ...], Verdict] = {}
 
     def __call__(self, bits: Mapping[str, Bits]) -> Verdict:

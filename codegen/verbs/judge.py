@@ -7,7 +7,7 @@ and runs the compiled C, or the numpy golden model where there is no C compiler.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from codegen.ir.real import RealGraph
 from codegen.options import Options
 from codegen.quantizer.applied import applied
 from codegen.quantizer.measure import output_sqnr, outputs_of
-from codegen.quantizer.observe import Samples
+from codegen.quantizer.observe import Sample, Samples
 from codegen.quantizer.places import Places
 from codegen.quantizer.scheme import Scheme
 from codegen.records import record
@@ -46,9 +46,15 @@ class Judge:
         """SQNR of the integer network in the target's arithmetic; what settling or compiling refuses is raised."""
         with _opened(graph, self._options, Opening(toolkit=self._toolkit, brief=True)) as (engine, name):
             ports = {p.name for p in engine.inputs}
-            made = [engine.run(self._samples[i]) for i in range(len(self._samples))]
+            kinds = {p.name: p.model_dtype for p in engine.inputs}
+            made = [engine.run(_typed(self._samples[i], kinds)) for i in range(len(self._samples))]
         named = [{face: one[output_name(face, ports)] for face in self._wanted[0]} for one in made]
         return Judgement(output_sqnr(self._wanted, named), name, len(made))
+
+
+def _typed(sample: Sample, kinds: Mapping[str, str]) -> Sample:
+    """A sample of the float model, whole numbers in the type that the quantized one takes them in: int64 are int32."""
+    return {n: a.astype(kinds[n]) if a.dtype.kind in "iu" and n in kinds else a for n, a in sample.items()}
 
 
 def quick_judge(places: Places, judge: Judge) -> Callable[[Scheme], float]:

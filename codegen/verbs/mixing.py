@@ -36,6 +36,7 @@ MIXED = "mixed"
 """In place of a number of bits: as many for each layer as serve."""
 _READ = {ARENA: BYTES, FLASH: BYTES, INSTRUCTIONS: COUNT}
 _POINTS = 8
+_BYTE = 8
 SchemeOf = Callable[[Asking], Scheme]
 """The integers of everything as it is asked for, from ranges that are known."""
 Judge = Callable[[Scheme], float]
@@ -46,7 +47,7 @@ Judge = Callable[[Scheme], float]
 class Mixing:
     """Bits that a layer may have, none where it has those that were asked for; and limits by the name of the cost.
 
-    `spread` shares what layers lose, and the judging of candidates.
+    Weights of the layers in `ends` keep 8 bits at least.  `spread` shares what layers lose, and judging candidates.
     """
 
     weights: tuple[int, ...] = ()
@@ -55,6 +56,7 @@ class Mixing:
     progress: Progress | None = None
     toolkit: Toolkit = HOUSE
     spread: Spread = HERE
+    ends: frozenset[str] = frozenset()
 
     @property
     def bits(self) -> tuple[Bits, ...]:
@@ -106,7 +108,7 @@ def mixing_of(words: Worded, config: Mixed) -> Mixing | None:
     A budget alone mixes the bits of results.
 
     Raises:
-        OptionBad: LAM-IMPORT-030 for a budget that is none.
+        OptionBad: LAM-IMPORT-030 for a budget that is none, or of a network of which nothing is mixed.
     """
     said = {kind: getattr(config, kind) for kind in KINDS if getattr(config, kind) is not None}
     budget = {**said, **_budget(words.budget)}
@@ -115,6 +117,9 @@ def mixing_of(words: Worded, config: Mixed) -> Mixing | None:
     if budget and not weights and words.activations is None:
         results = results or (8, 16)
     if not weights and not results:
+        if budget:
+            hint = "say --activations mixed or --weights mixed, or leave out the bits"
+            raise OptionBad("nothing is mixed", where="budget", hint=hint)
         return None
     return Mixing(weights=weights, activations=results, budget=budget, progress=words.progress, toolkit=words.toolkit)
 
@@ -134,9 +139,11 @@ def _budget(given: str | Mapping[str, int] | None) -> dict[str, int]:
         if isinstance(given, Mapping)
         else (p.partition("=")[::2] for p in given.split(",") if p or not given)
     )
-    found = {}
+    found: dict[str, int] = {}
     for name, value in pairs:
         kind = name.strip()
+        if kind in found:
+            raise OptionBad(f"{kind} twice", where="budget", hint=f"say one {kind}")
         try:
             found[kind] = int(_READ[kind].read(value))
         except (KeyError, ValueError) as error:
@@ -153,15 +160,18 @@ def mixed(network: Network, judge: Judge, options: Options, how: Mixing) -> tupl
     """
     parts = parts_of(network.places, network.scheme_of(network.asking))
 
+    def alike(bits: Bits) -> dict[str, Bits]:
+        return {part.name: _own(bits, part, how.ends) for part in parts}
+
     def scheme(bits: Mapping[str, Bits]) -> Scheme:
         return network.scheme_of(mixed_asking(network.asking, parts, bits))
 
     compiler = Candidates(network.places, parts, scheme, (options, how.budget, how.toolkit))
     kinds = (FLASH, *((INSTRUCTIONS,) if INSTRUCTIONS in compiler.most else ()), "tensors")
-    costs = {bits: compiler.by_part(dict.fromkeys((p.name for p in parts), bits)) for bits in how.bits}
-    schemes = {bits: scheme(dict.fromkeys((p.name for p in parts), bits)) for bits in how.bits}
+    costs = {bits: compiler.by_part(alike(bits)) for bits in how.bits}
+    schemes = {bits: scheme(alike(bits)) for bits in how.bits}
     told = None if how.progress is None else partial(_told, how.progress, len(parts))
-    layers = how.spread.each(_Losing(network.places, judge, (schemes, costs, kinds)), parts, told)
+    layers = how.spread.each(_Losing(network.places, judge, (schemes, costs, kinds), how.ends), parts, told)
     found, verdict = best_within(layers, Limits(compiler.most, kinds), compiler)
     if found is None:
         raise BudgetUnreachable(_refusal(verdict), where=options.target)
@@ -185,10 +195,11 @@ class _Losing:
     places: Places
     judge: Judge
     known: tuple[Mapping[Bits, Scheme], Mapping[Bits, Mapping[str, Mapping[str, int]]], Sequence[str]]
+    ends: frozenset[str]
 
     def __call__(self, part: Part) -> Layer:
         schemes, costs, kinds = self.known
-        every = {_own(bits, part): bits for bits in schemes}
+        every = {_own(bits, part, self.ends): bits for bits in schemes}
         losses = _losses(self.judge, part, {own: schemes[bits] for own, bits in every.items()})
         rows = []
         for bits in every.values():
@@ -197,9 +208,10 @@ class _Losing:
         return Layer(part, tuple(every), Choices(np.array(losses), np.array(rows, np.int64)))
 
 
-def _own(bits: Bits, part: Part) -> Bits:
+def _own(bits: Bits, part: Part, ends: frozenset[str]) -> Bits:
     """The bits of what the layer has."""
-    return Bits(bits.activations if part.tensors else 0, bits.weights if part.weights else 0)
+    weights = max(bits.weights, _BYTE) if bits.weights and part.name in ends else bits.weights
+    return Bits(bits.activations if part.tensors else 0, weights if part.weights else 0)
 
 
 def _losses(judge: Judge, part: Part, schemes: Mapping[Bits, Scheme]) -> list[float]:
@@ -246,5 +258,9 @@ def _in_order(points: Sequence[MixedPoint]) -> tuple[MixedPoint, ...]:
 def _refusal(verdict: Verdict) -> str:
     if verdict.refusal:
         return f"with the fewest bits it does not compile: {verdict.refusal}"
-    needs = ", ".join(f"{verdict.costs[kind]} of {kind}, {n} too many" for kind, n in verdict.over.items())
-    return f"with the fewest bits it needs {needs}"
+    needs = ", ".join(f"{_amount(kind, verdict.costs[kind])}, {n} too many" for kind, n in verdict.over.items())
+    return f"the least that was found takes {needs}"
+
+
+def _amount(kind: str, count: int) -> str:
+    return f"{count} {kind}" if kind == INSTRUCTIONS else f"{count} bytes of {kind}"

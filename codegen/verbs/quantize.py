@@ -45,7 +45,7 @@ from codegen.verbs.ort_runner import best_runner
 from codegen.verbs.quantized_files import check_files, model_and_report, places_of, table_of
 from codegen.verbs.quantizer_files import Output, write_together
 from codegen.verbs.quantizing import Quantizing, asking_of, sampled
-from codegen.verbs.quantizing_report import rows_of
+from codegen.verbs.quantizing_report import rows_of, unlike
 from codegen.verbs.scoring import Scoring
 from codegen.verbs.sources import ModelSource, file_of, shown, takes_model
 
@@ -106,7 +106,7 @@ def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized
     places, scheme = Places(found.graph, places.kept), found.scheme
     made = applied(found.graph, scheme).live()
     stages = tuple(QuantStage(name=s.name, sqnr=s.sqnr, kept=s.kept) for s in found.stages)
-    report = _measured(replace(report, stages=stages), places, (scheme, found.asking), made, held)
+    report = _measured(replace(report, stages=stages), Measured(places, found.real, made), (scheme, found.asking), held)
     table = table_of(how, scheme, report)
     if how.stop_after == "calibrate":
         write_together(table)
@@ -135,11 +135,15 @@ def _mixed(
     """What is asked of each layer once bits are mixed, where they are to be."""
     asking = network.asking
     mixing = mixing_of(how, asking.config.mixed) if isinstance(asking, Asked) else None
-    if mixing is None:
+    if mixing is None or not isinstance(asking, Asked):
         return asking, report
+    said = (asking.config.mixed.first, asking.config.mixed.last) != (None, None)
+    ends = asking.ends if said else frozenset[str]()  # otherwise they are mixed as all are
     judge = Judge(network.places.graph, held.judging.first(_MIXED), options, how.toolkit)
     with spread_over(how.scheduler) as spread:
-        given, found = mixed(network, quick_judge(network.places, judge), options, replace(mixing, spread=spread))
+        given, found = mixed(
+            network, quick_judge(network.places, judge), options, replace(mixing, spread=spread, ends=ends)
+        )
     return given, replace(report, mixed=found)
 
 
@@ -179,7 +183,8 @@ def _samples(
 def _cooked(network: Network, asked: Asked, held: Held, how: Quantizing, means: Mapping[str, Array]) -> Made:
     """What the recipe makes of the network; ranges alone where everything stops behind them."""
     if how.stop_after == "calibrate":
-        return Made(network.places.graph, network.scheme_of(network.asking), network.asking)
+        graph = network.places.graph
+        return Made(graph, graph, network.scheme_of(network.asking), network.asking)
     name = how.recipe or asked.config.general.recipe or "default"
     given = Given(
         ranging=held.ranging,
@@ -218,11 +223,19 @@ def _blank(name: str, held: Held, places: Places, how: Quantizing) -> QuantRepor
     )
 
 
-def _measured(
-    report: QuantReport, places: Places, decided: tuple[Scheme, Asking], made: RealGraph, held: Held
-) -> QuantReport:
-    figures = compared(places.graph, made, held.judging.first(_MEASURED), best_runner())
-    tensors, weights = rows_of(places, decided, figures)
+@record(eq=False)
+class Measured:
+    """A network's places, and the float and the quantized one that are laid side by side."""
+
+    places: Places
+    real: RealGraph
+    made: RealGraph
+
+
+def _measured(report: QuantReport, pair: Measured, decided: tuple[Scheme, Asking], held: Held) -> QuantReport:
+    figures = compared(pair.real, pair.made, held.judging.first(_MEASURED), best_runner())
+    tensors, weights = rows_of(pair.places, decided, figures)
+    report = replace(report, notes=(*report.notes, *unlike(pair.real, decided[0], figures)))
     return replace(report, tensors=tensors, weights=weights)
 
 

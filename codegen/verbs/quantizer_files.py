@@ -6,6 +6,7 @@ noted.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
@@ -15,6 +16,7 @@ from codegen.datafiles import written_file
 from codegen.errors import CompileError, TableNotWritten, TableOfAnother
 from codegen.ir.real import RealGraph, Stored
 from codegen.quantizer.config import QuantConfig
+from codegen.quantizer.config.levels import LAYER_TYPE, plain_type
 from codegen.quantizer.foreign.load import load_config
 from codegen.quantizer.foreign.naming import Named, in_terms_of, name_unknown
 from codegen.quantizer.foreign.ours import written_ranges
@@ -51,7 +53,20 @@ def _named(graph: RealGraph, path: Path, is_table: bool) -> QuantConfig:
         raise TableOfAnother(f"none of its {len(named.lost)} names is one of the model's", where=str(path))
     if named.lost and not is_table and preprocess_file(path):
         raise name_unknown(named.lost[0], graph)
-    return replace(named.config, notes=(*named.config.notes, *_lost(named)))
+    types = () if is_table or not preprocess_file(path) else _types_of_none(named.config, graph)
+    return replace(named.config, notes=(*named.config.notes, *_lost(named), *types))
+
+
+def _types_of_none(config: QuantConfig, graph: RealGraph) -> Iterator[str]:
+    """What is said of types of which the network has no layer."""
+    known = {plain_type(node.op_type): node.op_type for node in graph.nodes}
+    for name in dict.fromkeys(level.chosen for level in config.levels if level.rank == LAYER_TYPE):
+        if plain_type(name) not in known:
+            close = difflib.get_close_matches(plain_type(name), known, n=1)
+            meant = (
+                f": did you mean {known[close[0]]}?" if close else f", which has {', '.join(sorted(known.values()))}"
+            )
+            yield f"type = {name!r} is no layer's of the network{meant}"
 
 
 def _lost(named: Named) -> Iterator[str]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from codegen.ir.real import Stored
+from codegen.ir.real import RealGraph, Stored
 from codegen.quantizer.asked import Asking
 from codegen.quantizer.measure import Figures, Noise
 from codegen.quantizer.places import Constant, Places, Tensor
 from codegen.quantizer.scheme import Scheme, Weight
+from codegen.real.movement import Concat
 from codegen.real.storage import Dequantize
 from codegen.report.quantized import QuantizedTensor, QuantizedWeight
 
+_FEW_STEPS = 16
+_UNLIKE = 4
+"""Times that others are larger where a tensor has so few steps because of them."""
 Rows = tuple[tuple[QuantizedTensor, ...], tuple[QuantizedWeight, ...]]
 
 
@@ -21,6 +25,23 @@ def rows_of(places: Places, decided: tuple[Scheme, Asking], figures: Mapping[str
     tensors = [_tensor(t, scheme.tensors[t.name], figures[t.name], asking) for t in places.tensors if t.name in figures]
     weights = [_weight(places, c, scheme.weights[c.key], asking) for c in places.constants if c.key in scheme.weights]
     return tuple(tensors), tuple(weights)
+
+
+def unlike(graph: RealGraph, scheme: Scheme, figures: Mapping[str, Figures]) -> Iterator[str]:
+    """What is said of numbers that are joined with much larger ones, whose scale leaves them few steps.
+
+    As in the head of a detector, whose probabilities lie beside its boxes.
+    """
+    for node in graph.nodes:
+        stored = scheme.tensors.get(node.outputs[0]) if isinstance(node.op, Concat) else None
+        sizes = {name: figures[name].size for name in node.inputs if name in figures}
+        for name, size in sizes.items() if stored else ():
+            steps = size / float(stored.scale.reshape(-1)[0])  # type: ignore[union-attr]
+            if 0 < steps < _FEW_STEPS and size * _UNLIKE < max(sizes.values()):
+                yield (
+                    f"{name} is joined with larger numbers and is {steps:.1f} steps of their scale on average: "
+                    "read it before it is joined, or give the result 16 bits"
+                )
 
 
 def _bits(stored: Stored) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -122,3 +123,32 @@ def test_instructions_are_counted_on_the_board(model: Path) -> None:
     assert found.chosen.instructions is not None
     assert found.chosen.instructions <= most
     assert found.limits["instructions"] == most
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"budget": "arena=9K", "activations": 8}, "nothing is mixed"),
+        ({"budget": "arena=9K,arena=8K"}, "arena twice"),
+        ({"budget": "instructions=1", "target": "host"}, "not counted on host"),
+    ],
+)
+def test_a_budget_that_nothing_would_keep_is_refused(model: Path, words: dict[str, Any], said: str) -> None:
+    with pytest.raises(CompileError, match="LAM-IMPORT-030") as refused:
+        api.quantize(model, images(8), **words)
+    assert said in str(refused.value)
+
+
+def test_layers_at_the_ends_keep_eight_bits_where_that_is_said(model: Path, tmp_path: Path) -> None:
+    """Otherwise they are mixed as all are."""
+    config = tmp_path / "q.toml"
+    config.write_text("[quantize.mixed]\nfirst = 1\nlast = 1\n")
+    narrow = api.quantize(model, images(20), recipe="fast").model
+    eight = api.compile_model(narrow, TARGET, tmp_path / "c").manifest["weights_bytes"]
+    words = {"weights": "mixed", "recipe": "fast", "target": TARGET, "budget": {"flash": int(0.99 * eight)}}
+    mixed = api.quantize(model, images(20), config=config, **words).report.mixed
+    assert mixed is not None
+    few = [layer.weights < 8 for layer in mixed.layers if layer.weights]
+    assert any(few)
+    assert not few[0]
+    assert not few[-1]

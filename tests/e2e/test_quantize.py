@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 import codegen
 from codegen import threads
@@ -312,3 +314,43 @@ def test_what_cannot_be_quantized_is_refused_by_an_id(model: Path, quantized: co
     assert _refusal(model, []) == "LAM-API-005"
     assert _refusal(model, x, samples=0) == "LAM-API-012"
     assert _refusal(model, x, weights=1) == "LAM-IMPORT-030"
+
+
+def test_a_tensor_differs_from_what_the_float_network_gives(tmp_path: Path) -> None:
+    """Biases that take up an error are the integers' alone: the row of an output says what its summary says."""
+    path = float_model(tmp_path / "m.onnx", seed=4)
+    config = tmp_path / "q.toml"
+    config.write_text("[quantize.weights]\nbits = 3\n")
+    report = quantize(path, images(40), recipe="fast", config=config).report
+    assert report.stages[-1].kept
+    assert report.quick_sqnr is not None
+    row = next(t for t in report.tensors if t.tensor == OUTPUT)
+    assert row.sqnr == pytest.approx(report.quick_sqnr, abs=0.5)
+
+
+def test_a_type_of_no_layer_is_noted(model: Path, tmp_path: Path) -> None:
+    config = tmp_path / "q.toml"
+    config.write_text("[[layer]]\ntype = 'Convolution'\nweights = { bits = 4 }\n\n[[layer]]\ntype = 'CONV_2D'\n")
+    notes = quantize(model, images(20), recipe="fast", config=config).report.notes
+    assert [n for n in notes if "is no layer's" in n] == [n for n in notes if "'Convolution'" in n] != []
+
+
+def test_scores_beside_boxes_are_noted(tmp_path: Path) -> None:
+    """One scale for both: probabilities have few steps of those that the boxes need."""
+    rng = np.random.default_rng(0)
+    weights = {n: rng.normal(0, 0.3, (8, 4)).astype(np.float32) for n in ("wb", "ws")}
+    nodes = [
+        helper.make_node("MatMul", ["x", "wb"], ["b"]),
+        helper.make_node("Mul", ["b", "wide"], ["boxes"]),
+        helper.make_node("MatMul", ["x", "ws"], ["s"]),
+        helper.make_node("Sigmoid", ["s"], ["scores"]),
+        helper.make_node("Concat", ["boxes", "scores"], ["y"], axis=1),
+    ]
+    stored = [numpy_helper.from_array(a, n) for n, a in {**weights, "wide": np.array(40, np.float32)}.items()]
+    faces = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, 8]) for n in "xy"]
+    graph = helper.make_graph(nodes, "head", faces[:1], faces[1:], stored)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "h.onnx")
+    x = rng.normal(0, 1, (40, 1, 8)).astype(np.float32)
+    notes = quantize(tmp_path / "h.onnx", x, recipe="fast").report.notes
+    (note,) = (n for n in notes if "joined with larger" in n)
+    assert note.startswith("scores is")

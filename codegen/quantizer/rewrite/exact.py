@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from codegen.ir.real import RealGraph
+from codegen.quantizer.masked import finite_masks
 from codegen.quantizer.rewrite.carry import carry_factors
 from codegen.quantizer.rewrite.fold import fold_affine
 from codegen.quantizer.rewrite.hoist import hoist_affine
@@ -35,6 +36,7 @@ _REWRITES = (
 def rewritten(graph: RealGraph) -> RealGraph:
     """The network with functions in one piece and BatchNormalization inside its products; notes say what was done."""
     notes = []
+    graph = finite_masks(graph)
     for rewrite in _REWRITES:
         made = rewrite(graph)
         if made.record.pairs:

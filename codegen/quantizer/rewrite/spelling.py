@@ -140,7 +140,8 @@ def _with_attributes(name: str, given: dict[str, float]) -> Iterator[tuple[RealO
 
 def _single(number: float) -> float:
     """As a float32 attribute has it."""
-    return float(np.float32(number))
+    with np.errstate(over="ignore"):
+        return float(np.float32(number))
 
 
 def _multiplied(draft: Draft, node: RealNode) -> bool:

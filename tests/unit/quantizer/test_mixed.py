@@ -155,3 +155,16 @@ def test_without_limits_every_layer_gets_what_loses_least(kind: str) -> None:
     assert found is not None
     assert found.asked == 1
     assert set(found.bits.values()) == ({NARROW} if kind == "nothing" else {WIDE})
+
+
+def test_what_is_refused_lacks_as_little_as_anything_that_was_asked_about() -> None:
+    """The fewest bits need not be the cheapest: tables of wide results may be smaller than those of narrow ones."""
+    layers = layers_of([[0.0, 1.0]] * 2, [(9, 4)] * 2)
+
+    def ask(bits: Mapping[str, Bits]) -> Verdict:
+        cost = sum(9 if b == NARROW else 5 for b in bits.values())
+        return Verdict({"bytes": cost}, {"bytes": cost - 7})
+
+    found, verdict = best_within(layers, Limits({"bytes": 7}, ("bytes",)), ask)
+    assert found is None
+    assert verdict.over == {"bytes": 3}

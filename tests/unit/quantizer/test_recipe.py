@@ -148,7 +148,7 @@ def test_what_is_kept_is_better_each_time_and_so_is_the_network(words: dict[str,
         places, asked = Places(first), asked_of(from_words(words), Places(first))
         seen = watched(places, asked)
         observe(first, samples_of(first, 24), RealEngine, seen)
-        gains.append(sqnr_of(graph, made) - sqnr_of(graph, Made(first, scheme_of(places, seen, asked), asked)))
+        gains.append(sqnr_of(graph, made) - sqnr_of(graph, Made(first, first, scheme_of(places, seen, asked), asked)))
     assert np.mean(gains) > 0
 
 

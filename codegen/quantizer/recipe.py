@@ -166,7 +166,7 @@ class Recipe:
 
     def __init__(self, graph: RealGraph, given: Given) -> None:
         self._given = given
-        self._network = self._seen(rewritten(graph), {})
+        self._network = self._seen(rewritten(graph, given.kept), {})
         self._verdicts, self._outs = verdicts(self._network.graph), self._network.graph.outputs
         self._wanted = self._outputs(self._network.graph, Scheme())
         self._stages: list[Stage] = []

@@ -86,7 +86,7 @@ def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized
     load_target(options.target)
     mixing_of(how, Mixed())
     given_there = given_graph(file_of(model), options, how.toolkit.vocabulary)
-    graph = rewritten(given_there)
+    graph = rewritten(given_there, how.keep_float)
     how = sampled(how)
     places = Places(graph, kept_real(graph, how.keep_float))
     asking = asking_of(places, how)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 
 from codegen.api import Network, compile_model, quantize, verify
@@ -54,6 +55,17 @@ def test_a_recurrence_is_quantized_verified_and_close_to_the_float_one(kind: str
         for s in _sessions(path.read_bytes(), made.model)
     )
     assert _sqnr(np.stack(real), np.stack(theirs)) > 28
+
+
+def test_a_recurrence_that_is_kept_float_stays_one_operator(tmp_path: Path) -> None:
+    form = FORMS["GRU"]
+    path = form.write(tmp_path / "r.onnx")
+    (node,) = (n for n in read_real(path).nodes if n.op_type == "GRU")
+    for name in (node.name, node.outputs[0]):
+        made = quantize(path, form.samples(20), recipe="fast", keep_float=[name])
+        assert [n.op_type for n in onnx.load_from_string(made.model).graph.node].count("GRU") == 1
+        assert made.report.refusal == ""
+    assert verify(made.model, samples=2).equal
 
 
 def _fed_back(run: object, x: np.ndarray, states: dict[str, np.ndarray], named: Mapping[str, str]) -> np.ndarray:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
+from functools import partial
 
 from codegen.ir.real import RealGraph
 from codegen.quantizer.masked import finite_masks
@@ -28,16 +29,19 @@ _SAID: Mapping[str, str] = {
 }
 
 _REWRITES = (
-    *(drop_idle, spell_recurrences, join_turns, join_norms, respell),
+    *(join_turns, join_norms, respell),
     *(fold_affine, hoist_affine, carry_factors, fold_affine),
 )
 
 
-def rewritten(graph: RealGraph) -> RealGraph:
-    """The network with functions in one piece and BatchNormalization inside its products; notes say what was done."""
+def rewritten(graph: RealGraph, kept: Collection[str] = ()) -> RealGraph:
+    """The network with functions in one piece and BatchNormalization inside its products; notes say what was done.
+
+    Recurrences among the nodes and tensors that are `kept` real stay one operator.
+    """
     notes = []
     graph = finite_masks(graph)
-    for rewrite in _REWRITES:
+    for rewrite in (drop_idle, partial(spell_recurrences, kept=kept), *_REWRITES):
         made = rewrite(graph)
         if made.record.pairs:
             graph = made.graph

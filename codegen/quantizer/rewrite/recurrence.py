@@ -32,12 +32,12 @@ _HEADROOM = 2.0
 """What few samples do not show costs one bit of 16."""
 
 
-def spell_recurrences(graph: RealGraph) -> Rewritten:
-    """Each recurrence whose steps, weights and functions are known, spelled out; the others are passed over."""
+def spell_recurrences(graph: RealGraph, kept: Collection[str] = ()) -> Rewritten:
+    """Each recurrence whose steps, weights and functions are known, spelled out; others and those `kept` are not."""
     draft, count, passed_over = Draft(graph), 0, []
     ties: list[Tie] = []
     for node in draft.nodes:
-        if isinstance(node.op, RECURRENT):
+        if isinstance(node.op, RECURRENT) and not {node.name, *node.outputs} & set(kept):
             problem = hindrance(draft, node)
             if problem:
                 passed_over.append(f"{node.where}: {problem}")

@@ -5,10 +5,12 @@ Decides: the order of the stages, and which samples set ranges and which judge.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cache
 from pathlib import Path
+
+import numpy as np
 
 from codegen.errors import CalibrationConstant, CompileError
 from codegen.frontends import REQUANT_KEY, label_entries, real_bytes
@@ -57,6 +59,10 @@ _LEAST_STEPS = 128
 """Of the smallest scale that there is: what inputs reach at least."""
 _NOTHING_LEFT = 1.0
 """dB of outputs that are no better than zeros."""
+_LOOKED_AT = 4
+"""Samples whose numbers are looked at."""
+_DARK, _BYTE = 31, 255
+"""Between them lies the greatest number of a picture in bytes."""
 _FEW = 16
 """Of fewer samples the user is warned."""
 
@@ -205,7 +211,8 @@ def _cooked(network: Network, asked: Asked, held: Held, how: Quantizing, means: 
 
 def _blank(name: str, held: Held, places: Places, how: Quantizing) -> QuantReport:
     few = len(held.ranging) + len(held.judging) < _FEW
-    notes = (f"{len(held.ranging)} samples are few: 100 or more give better ranges",) if few else ()
+    notes: tuple[str, ...] = (f"{len(held.ranging)} samples are few: 100 or more give better ranges",) if few else ()
+    notes += tuple(_unscaled(places.graph, held))
     return QuantReport(
         model=name,
         samples=len(held.ranging),
@@ -221,6 +228,15 @@ def _blank(name: str, held: Held, places: Places, how: Quantizing) -> QuantRepor
         stay_float=tuple(sorted(how.keep_float)),
         notes=(*places.graph.notes, *notes),
     )
+
+
+def _unscaled(graph: RealGraph, held: Held) -> Iterator[str]:
+    """What is said of inputs that look like the bytes of pictures."""
+    some = [held.ranging[i] for i in range(min(len(held.ranging), _LOOKED_AT))]
+    for name in graph.inputs:
+        seen = [sample[name] for sample in some if name in sample and sample[name].dtype.kind == "f"]
+        if seen and all(a.size and a.min() >= 0 and _DARK < a.max() <= _BYTE and (a == np.rint(a)).all() for a in seen):
+            yield f"{name} holds whole numbers of 0 to 255: what was trained on others wants a [preprocess] table"
 
 
 @record(eq=False)

@@ -347,3 +347,10 @@ def test_scores_beside_boxes_are_noted(tmp_path: Path) -> None:
     notes = quantize(tmp_path / "h.onnx", x, recipe="fast").report.notes
     (note,) = (n for n in notes if "joined with larger" in n)
     assert note.startswith("scores")
+
+
+def test_pictures_in_bytes_are_noted(model: Path) -> None:
+    bytes_of = np.random.default_rng(1).integers(0, 256, (20, 3, 8, 8)).astype(np.float32)
+    for x, said in ((bytes_of, 1), (bytes_of / 255, 0), (bytes_of - 128, 0)):
+        notes = quantize(model, x, recipe="fast").report.notes
+        assert sum("[preprocess]" in note for note in notes) == said

@@ -229,11 +229,21 @@ def _arranged(x: Array, axes: str, model_axes: str) -> Array:
     return x
 
 
+def _fitting_hint(sample: tuple[int, ...], model: tuple[int, ...]) -> str:
+    """What would make a sample fit."""
+    have, want, of_one, without = ([n for n in s if n != 1] for s in (sample, model, sample[1:], model[1:]))
+    if of_one == want:
+        return f"these are {sample[0]} samples at once: give one at a time, or one array of them all"
+    if have == without:
+        return f"the model takes {model[0]} at once: --shape may say 1 where the file leaves it open"
+    return _LAYOUT_HINT
+
+
 def _fitted(x: Array, shape: tuple[int, ...], *, exact: bool) -> Array:
     """The sample in the model's shape; without a layout it may only lack or have axes of size 1."""
     same = x.shape == shape if exact else [n for n in x.shape if n != 1] == [n for n in shape if n != 1]
     if not same:
-        hint = None if exact else _LAYOUT_HINT
+        hint = None if exact else _fitting_hint(x.shape, shape)
         raise SampleDoesNotFit(f"a sample becomes {list(x.shape)}, the model's input is {list(shape)}", hint=hint)
     return x.reshape(shape)
 

@@ -45,6 +45,20 @@ def test_equal_sizes_in_another_order_are_never_reshaped_silently() -> None:
     assert "layout" in error.value.text()
 
 
+@pytest.mark.parametrize(
+    ("sample", "model", "hint"),
+    [
+        ((8, 3, 24, 24), (1, 3, 24, 24), "these are 8 samples at once: give one at a time"),
+        ((6,), (4, 6), "the model takes 4 at once"),
+        ((24, 24, 3), (1, 3, 24, 24), "layout"),
+    ],
+)
+def test_what_does_not_fit_is_told_what_would(sample: tuple[int, ...], model: tuple[int, ...], hint: str) -> None:
+    with pytest.raises(CompileError) as refused:
+        Preprocess().apply(np.zeros(sample, np.float32), model, "float32")
+    assert hint in refused.value.text()
+
+
 @pytest.mark.parametrize("layout", ["NHWC->NCHW", "nhwc -> nchw", "NHWC"])
 def test_layout_moves_the_channels(layout: str) -> None:
     y = parsed(layout=layout).apply(PIXELS, (1, 3, 6, 8), "float32")

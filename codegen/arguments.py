@@ -48,7 +48,7 @@ def takes_declared(function: Function) -> Function:
     @functools.wraps(function)
     def call(*args: Any, **words: Any) -> Any:
         declared = _declared(function)
-        for name in words.keys() - declared.keys():
+        for name in (word for word in words if word not in declared):
             close = difflib.get_close_matches(name, declared, n=1)
             meant = f" (did you mean {close[0]!r}?)" if close else ""
             raise TypeError(f"{function.__name__}() has no argument {name!r}{meant}")

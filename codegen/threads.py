@@ -20,14 +20,18 @@ _Made = TypeVar("_Made")
 _SPLIT = contextvars.ContextVar("_SPLIT", default=False)
 """Whether a part is being worked on here."""
 _LIMIT = "OMP_NUM_THREADS"
+_MOST = 2
 
 
 @cache
 def width() -> int:
-    """Threads that work at once: the processors that this process may use, $OMP_NUM_THREADS at most."""
+    """Threads that work at once: two where this process may use as many processors, and $OMP_NUM_THREADS allows it.
+
+    What parts need of memory is counted for two of them.
+    """
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     asked = os.environ.get(_LIMIT, "")
-    return min(allowed, int(asked)) if asked.isdecimal() and int(asked) else allowed
+    return min(_MOST, allowed, int(asked) if asked.isdecimal() and int(asked) else _MOST)
 
 
 @cache

@@ -53,7 +53,7 @@ def _spec(tensor: Tensor, asking: Asking) -> Spec:
 def scheme_of(places: Places, seen: Mapping[str, Statistics], asking: Asking) -> Scheme:
     """The integers of everything, from the ranges that were seen."""
     tensors = tensors_of(places, seen, asking)
-    return Scheme(tensors, weights_of(places, tensors, asking))
+    return Scheme(tensors, weights_of(places, tensors, asking, least=floors(places, seen)))
 
 
 def tensors_of(places: Places, seen: Mapping[str, Statistics], asking: Asking) -> dict[str, Stored]:
@@ -97,17 +97,35 @@ def natural(low: float, high: float, spec: Spec) -> Stored:
 
 
 def weights_of(
-    places: Places, tensors: Mapping[str, Stored], asking: Asking, given: Mapping[tuple[str, int], Weight] | None = None
+    places: Places,
+    tensors: Mapping[str, Stored],
+    asking: Asking,
+    given: Mapping[tuple[str, int], Weight] | None = None,
+    *,
+    least: Mapping[str, float],
 ) -> dict[tuple[str, int], Weight]:
-    """The integers of the constants, those that are `given` among them; a node whose input stays real keeps its own."""
+    """The integers of the constants, those that are `given` among them; a node whose input stays real keeps its own.
+
+    `least` are the least numbers that matter of some, by name.
+    """
     made: dict[tuple[str, int], Weight] = {}
     for constant in places.constants:
         spec = asking.spec(constant.role, layer=constant.layer, op_type=constant.op_type, tensor=constant.name)
         known = (given or {}).get(constant.key)
+        known = known or _masked(places, constant, spec, least)
         weight = known or (None if spec.keep_float else _constant(places, constant, tensors, made, spec))
         if weight is not None:
             made[constant.key] = weight
     return made
+
+
+def _masked(places: Places, constant: Constant, spec: Spec, least: Mapping[str, float]) -> Weight | None:
+    """The integers of a mask that is added; None for any other constant, and where it stays real."""
+    if constant.role != "activation" or constant.name not in least or spec.keep_float:
+        return None
+    data = np.maximum(_numbers(places, constant), np.float32(min(least[constant.name], 0.0)))
+    stored = stored_for(float(data.min()), float(data.max()), spec)
+    return Weight(_integers(data, stored, spec), stored)
 
 
 def _constant(

@@ -123,7 +123,12 @@ class _Counted:
     @property
     def nearest(self) -> Verdict:
         """Of what was asked about, what is least above the limits."""
-        return min(self._known.values(), key=lambda v: (bool(v.refusal), sum(v.over.values())))
+        return min(self._known.values(), key=_lacking)
+
+
+def _lacking(verdict: Verdict) -> tuple[bool, float]:
+    """Whether it does not compile, and the shares of its costs that are too many."""
+    return bool(verdict.refusal), sum(n / max(verdict.costs.get(kind, n), 1) for kind, n in verdict.over.items())
 
 
 def _room(layers: Sequence[Layer], limits: Limits) -> list[int]:

@@ -20,6 +20,7 @@ from codegen.quantizer.bias import with_biases
 from codegen.quantizer.calibrate import passes, tensors_of, watched, weights_of
 from codegen.quantizer.config import QuantConfig
 from codegen.quantizer.live import stacked, tensors_held
+from codegen.quantizer.masked import floors
 from codegen.quantizer.measure import CEILING, Likeness, Noise
 from codegen.quantizer.observe import Progress, Samples, in_turn, observe
 from codegen.quantizer.places import Constant, Places, natural_bounds
@@ -279,7 +280,8 @@ class Recipe:
     def _state(self, network: Network, asking: Asking, choices: Choices) -> State:
         places, given = network.places, self._given
         tensors = tensors_of(places, network.seen, asking)
-        constants = weights_of(places, tensors, asking)
+        least = floors(places, network.seen)
+        constants = weights_of(places, tensors, asking, least=least)
         if choices.effort == "nearest" and not choices.correct:
             return State(network, asking, choices, network.graph, Scheme(tensors, constants))
         specs = {c.key: _spec(c, asking) for c in places.constants if c.role == "weights"}
@@ -291,7 +293,7 @@ class Recipe:
         sides = SideBySide(graph, network.biases, real, spec_of, choices, given.nodes)
         decided = sides.run(lambda part: stacked(graph, given.ranging, part), joins(graph, count))
         graph = decided.written(network.graph)
-        weights = weights_of(Places(graph, places.kept), tensors, asking, decided.weights)
+        weights = weights_of(Places(graph, places.kept), tensors, asking, decided.weights, least=least)
         return State(network, asking, choices, graph, Scheme(tensors, weights))
 
     def _seen(self, graph: RealGraph, moved: AllMoved, looks: int = 2) -> Network:

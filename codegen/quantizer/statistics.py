@@ -15,6 +15,11 @@ from codegen.ir.quant import Array
 from codegen.quantizer.cached import in_parts
 from codegen.records import record
 
+_MASKED = 64
+"""Depths that a row lies below others that is masked as a whole."""
+_NO_SCORE = -5000.0
+"""Where no number of a sample is above this, all its rows are."""
+
 
 @record(eq=False)
 class Histogram:
@@ -41,7 +46,8 @@ class Histogram:
 class Statistics:
     """One tensor's numbers: `first` takes each sample, then `second` takes each of them again.
 
-    Numbers more than `depth` below the greatest over `axes` count as that.
+    Numbers that lie more than `depth` below the greatest of their row, over `axes` of one sample, count as if they lay
+    that far below it; rows that lie much further below others do not count, for they are masked as a whole.
     """
 
     def __init__(self, bins: int = 2048, axes: tuple[int, ...] = (), depth: float = np.inf) -> None:
@@ -127,9 +133,13 @@ class Statistics:
         return int(np.floor(self.high / self._width)) + 1 if self.count else 1
 
     def _raised(self, array: Array) -> Array:
-        if not self._axes:
+        """The numbers without what makes no difference to who reads them."""
+        if not self._axes or not array.size:
             return array
-        return np.asarray(np.maximum(array, array.max(axis=self._axes, keepdims=True) - np.float32(self._depth)))
+        top, depth = array.max(axis=self._axes, keepdims=True), np.float32(self._depth)
+        greatest = top.max() if top.max() > _NO_SCORE else depth
+        raised = np.maximum(array, top - depth)
+        return np.asarray(np.where(top < greatest - _MASKED * depth, greatest - depth, raised))
 
     @staticmethod
     def _real(array: Array) -> Array:

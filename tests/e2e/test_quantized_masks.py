@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 import codegen
 from codegen.build import Net
+from codegen.errors import CompileError
 
 LENGTH, WIDTH = 9, 12
 HF = float(np.finfo(np.float32).min)
@@ -75,6 +76,40 @@ def test_scores_that_softmax_reads_whole_are_left_as_they_are(tmp_path: Path) ->
     made = codegen.quantize(attention(tmp_path / "plain.onnx", ""), {"x": x}, recipe="fast")
     scores = next(t for t in made.report.tensors if t.tensor.startswith("scores"))
     assert scores.clipped < 0.01
+
+
+def test_what_others_read_keeps_its_range(tmp_path: Path) -> None:
+    """Scores that go into a sum before Softmax and into another output as well."""
+    rng = np.random.default_rng(2)
+    net = Net("shared")
+    op, x = net.onnx, net.input("x", (1, LENGTH, WIDTH))
+    scores, more, last = (rng.normal(0, 8, (WIDTH, n)).astype(np.float32) for n in (LENGTH, LENGTH, 4))
+    s = op.MatMul(x, scores, name="scores")
+    net.output(op.Softmax(op.Add(s, op.MatMul(x, more)), axis=-1), "y")
+    net.output(op.MatMul(s, last[:LENGTH]), "z")
+    (tmp_path / "s.onnx").write_bytes(net.to_onnx())
+    made = codegen.quantize(tmp_path / "s.onnx", samples(given=False), recipe="fast")
+    row = next(t for t in made.report.tensors if t.tensor.startswith("scores"))
+    assert row.clipped < 0.01
+
+
+def test_rows_that_are_masked_as_a_whole_count_for_nothing(tmp_path: Path) -> None:
+    given = samples(given=True)
+    given["m"][::4] = 0
+    path = attention(tmp_path / "m.onnx", "given", -1e9)
+    report = codegen.quantize(path, given, recipe="fast").report
+    assert report.sqnr is not None
+    assert report.sqnr > 20
+
+
+def test_infinity_that_is_moved_before_softmax_is_refused(tmp_path: Path) -> None:
+    net = Net("moved")
+    op, x = net.onnx, net.input("x", (1, LENGTH))
+    net.output(op.Softmax(op.Reshape(op.Add(x, np.full(LENGTH, -np.inf, np.float32)), [LENGTH, 1]), axis=0), "y")
+    (tmp_path / "r.onnx").write_bytes(net.to_onnx())
+    x = np.random.default_rng(1).normal(0, 1, (20, 1, LENGTH)).astype(np.float32)
+    with pytest.raises(CompileError, match="LAM-QUANT-022"):
+        codegen.quantize(tmp_path / "r.onnx", x, recipe="fast")
 
 
 def test_what_is_written_is_what_onnx_runtime_computes(tmp_path: Path) -> None:

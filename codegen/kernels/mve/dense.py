@@ -242,13 +242,13 @@ def _is_point(op: Conv2D | Dense) -> bool:
     return all(w.size == 1 and w.pad_before == w.pad_after == 0 for w in _windows(op))
 
 
-def costs(inputs: int, pixels: int, *, in_place: bool = False) -> dict[str, float]:
+def costs(inputs: int, pixels: int, *, in_place: bool = False, few: bool = False) -> dict[str, float]:
     """Instructions per block of four channels for a run of pixels, by form; counted in the assembly.
 
-    `in_place`: inputs may be read where they lie, and outputs have the whole range of int8.
+    `in_place`: inputs may be read where they lie, and outputs have the whole range of int8; `few`: weights of 4 bits.
     """
     chunks = -(-inputs // CHUNK)
-    vector = (9 + 1 / _vector_turn(inputs)) * chunks + 20
+    vector = (9 + (1 if few else 1 / _vector_turn(inputs))) * chunks + 20
     found = {"vector": float(pixels * vector)}
     if pixels > 1:
         pair = 14 * chunks + 30 if _turn(1, chunks) else 15 * chunks + 35
@@ -301,7 +301,7 @@ def _fit(node: NodeOf[Conv2D | Dense], *, by_pixels: bool, copied: bool = False)
         return None
     k = _context(node, requant, by_pixels=by_pixels, few=sums.bits > 0 and _takes_few(sums), copied=copied)
     windows = Scratch("windows", k.tile * k.chunks * CHUNK if k.gathered else 0)
-    copies = k.gathers or (k.gathered and by_pixels)
+    copies = k.gathers or k.in_threes or (k.gathered and by_pixels)
     headers = (*(("lam_mve_window.h",) if copies else ()), "lam_mve_few.h" if k.few else "lam_mve_dense.h")
     in_place = by_pixels and k.gathered
     return Fit(k, _params(sums, requant, k), (windows,), _why(k), headers=headers, in_place=in_place)
@@ -318,7 +318,7 @@ def _context(
     run = pixels if together else width
     unsigned = x.dtype is DType.U8
     kept = _may_keep(node, requant, few=few) and not (together or copied)
-    form = _least(costs(inputs, run, in_place=kept))
+    form = _least(costs(inputs, run, in_place=kept, few=few))
     whole = form in ("vector", "kept") or inputs % CHUNK == 0
     return MveDenseContext(
         mode=form_of(requant),
@@ -398,7 +398,7 @@ def stream(weights: Array, bias: Array, factors: tuple[Array, Array] | None, *, 
 
 
 def _why(k: MveDenseContext) -> str:
-    counted = costs(k.inputs, k.run, in_place=k.form == "kept")
+    counted = costs(k.inputs, k.run, in_place=k.form == "kept", few=k.few)
     found = ", ".join(f"{form} {cost / k.run:.0f}" for form, cost in sorted(counted.items()))
     source = "gathered windows" if k.gathered else "input in place"
     few = ", weights of 4 bits" if k.few else ""

@@ -20,7 +20,6 @@ from codegen.quantizer.scheme import Weight
 from codegen.quantizer.spec import Spec
 from codegen.quantizer.weights import scales, stored_weights
 from codegen.records import record
-from codegen.threads import each
 
 Effort = Literal["nearest", "search", "feedback", "descent"]
 """Each for itself; scales searched; errors fed back into later terms; descent, scales and integers in turns."""
@@ -68,7 +67,7 @@ class _Solving:
         if effort != "nearest":
             importance = self._importance()
             begun.append(scales(self._weights, self._spec, self._axis, importance=importance, floor=self._floor))
-        found = each(lambda scale: reduce(self._better, self._tried(scale, effort)), begun)
+        found = (reduce(self._better, self._tried(scale, effort)) for scale in begun)
         return self._weight(reduce(self._better, found))
 
     @staticmethod

@@ -22,6 +22,6 @@ def test_the_header_of_the_windows_comes_along(tmp_path: Path) -> None:
     (tmp_path / "q.onnx").write_bytes(quantize(tmp_path / "f.onnx", x, recipe="fast").model)
     project = compile_model(tmp_path / "q.onnx", "cortex-m55", tmp_path / "c")
     layers = next((tmp_path / "c" / "src").glob("*_layers.c")).read_text()
-    assert "LAM_MVE_THREE_ROWS(" in layers
+    assert "lam_mve_three_rows(" in layers
     with load(project) as network:
         assert network.run({network.inputs[0].name: x[0]})

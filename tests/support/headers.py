@@ -8,7 +8,9 @@ from functools import cache
 
 from codegen.resources import resource_dir
 
-_DEFINED = re.compile(r"^(?:static inline|LAM_INLINE|LAM_BLOCK|LAM_PANEL) [^;{=]*?\b(lam_\w+)\(", re.MULTILINE)
+_DEFINED = re.compile(
+    r"^(?:static inline [^;{=]*?|LAM_(?:INLINE|BLOCK|PANEL) [^;{=]*?|#define )\b(lam_\w+)\(", re.MULTILINE
+)
 
 _PARTS = ("lam_lanes_neon.h",)
 """Headers that only another one includes, whose functions it gives on one processor."""

@@ -180,11 +180,16 @@ class MveDenseContext(MveContext):
 
     @property
     def in_threes(self) -> bool:
-        """Whether the windows of a tile are copied by three rows at a time (LAM_MVE_THREE_ROWS)."""
+        """Whether the windows of a tile are copied by three rows at a time (lam_mve_three_rows)."""
         if not self.by_tiles or not self.gathered or self.by_pixels or self.kernel_h != 3 or self.dilation > 1:
             return False
-        fits = self.row_bytes + CHUNK <= self.x_step and self.stride * self.c_in <= _LONGEST_STEP
+        fits = self.row_bytes + CHUNK <= self.x_step and self.step_bytes <= _LONGEST_STEP
         return self.has_short_rows and fits and self.first_inside < self.end_inside
+
+    @property
+    def step_bytes(self) -> int:
+        """Input bytes from one window to the next."""
+        return self.stride * self.c_in
 
     @property
     def first_inside(self) -> int:

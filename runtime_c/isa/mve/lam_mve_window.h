@@ -78,7 +78,7 @@ static inline void lam_mve_copy_few(int8_t *to, const void *from, int32_t n)
  * on, one behind the other, each pixel's `next` bytes behind the one before, bytes + 16 at least.  All but the count are numerals.
  * What is behind a window's three rows is not kept; nothing is written beyond its `next` bytes. */
 #if LAM_MVE
-#define LAM_MVE_THREE_ROWS(to, x0, x1, x2, count, bytes, step, next) \
+#define lam_mve_three_rows(to, x0, x1, x2, count, bytes, step, next) \
     do { \
         int8_t *to_ = (to); \
         const int8_t *a_ = (x0), *b_ = (x1), *c_ = (x2); \
@@ -101,7 +101,7 @@ static inline void lam_mve_copy_few(int8_t *to, const void *from, int32_t n)
             : "lr", "q0", "q1", "q2", LAM_MVE_PREDICATE, "memory"); \
     } while (0)
 #else
-#define LAM_MVE_THREE_ROWS(to, x0, x1, x2, count, bytes, step, next) \
+#define lam_mve_three_rows(to, x0, x1, x2, count, bytes, step, next) \
     do { \
         int8_t *to_ = (to); \
         for (int32_t at_ = 0; at_ < (count) * (step); at_ += (step), to_ += (next)) { \

@@ -52,7 +52,7 @@ int main(void)
                 .x_step = 16, .y_step = {channels}, .chunks = 1, .multiplier = factor[0], .shift = factor[1]}};
             memset(y, 99, sizeof y);
             if (form == 0) {{
-                lam_mve_vector(&job, {mode}, {each});
+                lam_mve_vector(&job, {mode}, {each}, 1);
             }} else if (form == 1) {{
                 lam_mve_columns(&job, {mode}, {each}, 1);
             }} else {{

@@ -5,7 +5,6 @@ Decides: which declarations are looked into.  Arrays, and protocols that cannot 
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
 import os
@@ -40,18 +39,11 @@ _LONGEST_SHOWN = 60
 
 
 def takes_declared(function: Function) -> Function:
-    """The function, which refuses an argument that is of no type that it declares: LAM-IMPORT-030.
-
-    One that it does not declare is a TypeError, as ever in Python, with the name that may be meant.
-    """
+    """The function, which refuses an argument that is of no type that it declares: LAM-IMPORT-030."""
 
     @functools.wraps(function)
     def call(*args: Any, **words: Any) -> Any:
         declared = _declared(function)
-        for name in (word for word in words if word not in declared):
-            close = difflib.get_close_matches(name, declared, n=1)
-            meant = f" (did you mean {close[0]!r}?)" if close else ""
-            raise TypeError(f"{function.__name__}() has no argument {name!r}{meant}")
         for name, given in (*zip(declared, args, strict=False), *words.items()):
             if name in declared and name not in _CHECKED_ELSEWHERE:
                 check_argument(name, given, declared[name])

@@ -109,12 +109,3 @@ def test_what_is_as_good_as_the_declared_type_is_taken(tmp_path: Path) -> None:
     made = api.compile_model(str(MODEL), out=str(tmp_path / "p"), vectors=np.int64(1), stream_input=np.bool_(False))  # type: ignore[arg-type]
     assert made.path.is_dir()
     assert api.compare(DATA, DATA, tolerance=(1, np.float32(0.5)), common=True).equal
-
-
-def test_an_argument_that_there_is_not_is_a_type_error_with_what_may_be_meant() -> None:
-    import codegen
-
-    with pytest.raises(TypeError, match=r"quantize\(\) has no argument 'recip' \(did you mean 'recipe'\?\)"):
-        codegen.quantize("m.onnx", recip="fast")  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match=r"compile_model\(\) has no argument 'xyzzy'$"):
-        codegen.compile_model("m.onnx", xyzzy=1)  # type: ignore[call-arg]

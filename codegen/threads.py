@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextvars
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
@@ -67,7 +67,7 @@ def over(work: Callable[[range], None], count: int) -> None:
     each(work, [range(a, b) for a, b in pairwise(ends)])
 
 
-def ahead(work: Callable[[int], _Made], count: int) -> Iterator[_Made]:
+def ahead(work: Callable[[int], _Made], count: int) -> Generator[_Made, None, None]:
     """What `work` makes of the numbers from 0 to `count`: the next while the one before is looked at."""
     if width() < 2 or _SPLIT.get():
         yield from map(work, range(count))

@@ -33,10 +33,12 @@ def unlike(graph: RealGraph, scheme: Scheme, figures: Mapping[str, Figures]) -> 
     As in the head of a detector, whose probabilities lie beside its boxes.
     """
     for node in graph.nodes:
-        stored = scheme.tensors.get(node.outputs[0]) if isinstance(node.op, Concat) else None
+        stored = scheme.tensors.get(node.outputs[0])
+        if stored is None or not isinstance(node.op, Concat):
+            continue
         sizes = {name: figures[name].size for name in node.inputs if name in figures}
-        for name, size in sizes.items() if stored else ():
-            steps = size / float(stored.scale.reshape(-1)[0])  # type: ignore[union-attr]
+        for name, size in sizes.items():
+            steps = size / float(stored.scale.reshape(-1)[0])
             if 0 < steps < _FEW_STEPS and size * _UNLIKE < max(sizes.values()):
                 yield (
                     f"{name} is joined with larger numbers and is {steps:.1f} steps of their scale on average: "

@@ -125,7 +125,7 @@ def test_nobody_makes_anything_for_one_who_has_gone() -> None:
     made = []
     numbers = threads.ahead(made.append, 100)
     next(numbers)
-    numbers.close()  # type: ignore[attr-defined]
+    numbers.close()
     count = len(made)
     time.sleep(0.05)
     assert len(made) == count <= 2

@@ -44,6 +44,8 @@ MOST_VERSION_SIGNS = 100
 LEAST_BUFFER = 256
 MOST_BUFFER = 64 << 20
 """Bytes of a weights buffer at least and at most: the header of a blob goes through it, too, and no chip has more."""
+MOST_RECOMPUTE = 400
+"""Per cent of a network's multiply-accumulates: strips of one column may be that bad, and nobody wants worse."""
 MOST_VECTORS = 1000
 """Samples of a self-test: each is a run of the golden model."""
 
@@ -68,6 +70,10 @@ class Options:
             there is none.  Without it the target's RAM is the limit.
         stream_input: the C takes the input row by row (NAME_push_row) and never holds it whole; LAM-SCHEDULE-304 when
             that cannot be.
+        input_outside: the input lies where the caller has it (a camera's frame, flash), outside the arena, and is only
+            read; LAM-SCHEDULE-307 when that cannot be.
+        max_recompute: per cent of multiply-accumulates that may be made more than once, so that parts of the network
+            run in vertical strips: as many as goal and limit ask for.  0 for none.
         model_version: what the firmware may be told of the model's version (NAME_MODEL_VERSION, NAME_info).
         labels: what the numbers of an output mean, in order; of the first output whose last axis has as many
             (LAM-EMIT-006 when there is none).  Without them those that the model's file carries, if they fit.
@@ -98,6 +104,8 @@ class Options:
     goal: Goal | None = None
     arena_limit: int | None = None
     stream_input: bool = False
+    input_outside: bool = False
+    max_recompute: float = 0.0
     model_version: str = ""
     labels: tuple[str, ...] = ()
     package: tuple[str, ...] = ()
@@ -122,6 +130,7 @@ class Options:
         for option, values in CHOICES.items():
             _check_choice(option, getattr(self, option), values)
         self._check_buffer()
+        self._check_input()
         if not 0 <= self.vectors <= MOST_VECTORS:
             raise OptionBad(f"{self.vectors}", where="vectors", hint=f"give a whole number of 0 to {MOST_VECTORS}")
         if len(self.model_version) > MOST_VERSION_SIGNS:
@@ -137,6 +146,15 @@ class Options:
     def plain(self) -> Options:
         """The same for a project to be measured: its weights as C arrays, read in place, and no self-test."""
         return replace(self, weights="c", weights_buffer=0, pinned=(), mapped=(), vectors=0)
+
+    def _check_input(self) -> None:
+        """Refuse two homes for the input, and what is no share of a network's work."""
+        if self.stream_input and self.input_outside:
+            hint = "leave one out: rows that are pushed lie in the arena"
+            raise OptionBad("true beside stream_input", where="input_outside", hint=hint)
+        if not 0 <= self.max_recompute <= MOST_RECOMPUTE:
+            hint = f"give per cent of the network's multiply-accumulates, 0 to {MOST_RECOMPUTE}"
+            raise OptionBad(f"{self.max_recompute!r}", where="max_recompute", hint=hint)
 
     def _check_buffer(self) -> None:
         """Refuse a buffer that holds no header, and one that no chip has room for."""

@@ -33,6 +33,8 @@ class OptionWords(TypedDict, total=False):
     goal: Goal | None
     arena_limit: int | None
     stream_input: bool
+    input_outside: bool
+    max_recompute: float
     model_version: str
     labels: tuple[str, ...]
     package: tuple[str, ...]

@@ -12,6 +12,7 @@ from codegen.cli.console import Command, common, json_option, show
 from codegen.cli.options import config_option, model_options, preprocess_option, stack_option
 from codegen.cli.progress import Progress
 from codegen.datafiles import read_labels
+from codegen.ir.plan import INPUT
 from codegen.options import PACKAGES
 from codegen.report.columns import Size, size_text
 from codegen.report.manifest import said_arithmetic
@@ -68,12 +69,19 @@ def command(model: str, target: str, out: str, as_json: bool, quiet: bool, verbo
     show(_details if verbose else _summary, record, as_json=as_json, quiet=quiet)
 
 
+def _beside(memory: Mapping[str, Any]) -> tuple[str, str]:
+    """Memory beside the arena: the input's, where that is the caller's, or more of the network's own."""
+    if memory["memory"] == INPUT:
+        return "", f"and the input, {size_text(memory['bytes'])}, where the caller has it"
+    return f"in {memory['memory']}", f"{size_text(memory['bytes'])} more working memory"
+
+
 def _summary(m: Mapping[str, Any]) -> str:
     bound = bound_text(m["arena_bytes"], m["arena_lower_bound_bytes"])
     pairs = [
         ("arena", f"{size_text(m['arena_bytes'])} working memory, of which scratch {size_text(m['scratch_bytes'])}"),
         ("", bound),
-        *((f"in {r['memory']}", f"{size_text(r['bytes'])} more working memory") for r in m["plan"]["memories"][1:]),
+        *(_beside(r) for r in m["plan"]["memories"][1:]),
         ("input", ", ".join(_port(p) for p in m["inputs"])),
         ("output", ", ".join(_port(p) for p in m["outputs"])),
         ("weights", size_text(m["weights_bytes"])),

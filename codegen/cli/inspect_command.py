@@ -9,6 +9,7 @@ import click
 from codegen.cli.console import Command, common, json_option, say, show
 from codegen.cli.options import model_options, stack_option
 from codegen.cli.progress import Progress
+from codegen.ir.plan import INPUT
 from codegen.report.columns import Size, all_columns, size_text
 from codegen.report.plan_text import plan_text
 from codegen.report.table import bound_text, readable, shape_text, share_text, text_pairs, text_table
@@ -150,10 +151,15 @@ def _layers(result: Inspection) -> str:
     return text_table(headers, rows, keep=3, least=least)
 
 
+def _again(result: Inspection) -> str:
+    again = result.plan.recomputed_macs if result.plan else 0
+    return f", and {again} made again" if again else ""
+
+
 def _totals(result: Inspection) -> str:
     pairs: list[tuple[str, object]] = [
         ("arithmetic", "float32") if result.is_real else ("requant", result.requant),
-        ("MACs", result.macs),
+        ("MACs", f"{result.macs}{_again(result)}"),
         ("parameters", result.parameters),
     ]
     if result.bytes_at_8_bits is not None:
@@ -165,7 +171,8 @@ def _totals(result: Inspection) -> str:
         pairs.append(("arena", share_text(result.arena_bytes, result.ram_bytes)))
         pairs.append(("", bound_text(result.arena_bytes, result.arena_lower_bound_bytes or 0)))
     for memory in result.plan.memories[1:] if result.plan else ():
-        pairs.append((f"in {memory.memory}", size_text(memory.bytes)))
+        outside = result.plan is not None and result.plan.outside and memory.memory == INPUT
+        pairs.append(("input outside" if outside else f"in {memory.memory}", size_text(memory.bytes)))
     if result.stack is not None:
         pairs.append(("stack", f"{size_text(result.stack.bytes)} ({result.stack.flags})"))
     notes = [f"  note: {n}" for n in result.notes]

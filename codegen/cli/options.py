@@ -51,6 +51,14 @@ def _buffer(ctx: click.Context, param: click.Parameter, value: str | None) -> in
     return 0 if value == "0" else _bytes(ctx, param, value)
 
 
+def _percent(ctx: click.Context, param: click.Parameter, value: str | None) -> float:
+    """A share in per cent, with or without the sign: 40 or 40%; else a usage error."""
+    found = re.fullmatch(r"([0-9]{1,4}(?:\.[0-9]{1,6})?)\s*%?", (value or "0").strip())
+    if found is None:
+        raise click.BadParameter(f"{value!r} is no share in per cent; write 40 or 40%", ctx, param)
+    return float(found[1])
+
+
 def _choice(flag: str, text: str, default: str | None = None) -> Decorated:
     values = CHOICES[flag[2:].replace("-", "_")]
     return click.option(flag, type=click.Choice(values), default=default, show_default=default is not None, help=text)
@@ -146,6 +154,17 @@ _MODEL_OPTIONS = (
     _choice("--float-weights", "What float layers' weights are stored as, and so rounded to.", "f32"),
     click.option("--arena-limit", callback=_bytes, metavar="BYTES", help="Working memory at most, such as 64K."),
     click.option("--stream-input", is_flag=True, help="Take the input row by row; it is never held whole."),
+    click.option(
+        "--input-outside",
+        is_flag=True,
+        help="Read the input where the firmware has it (a frame, flash), not in the arena.",
+    ),
+    click.option(
+        "--max-recompute",
+        metavar="PERCENT",
+        callback=_percent,
+        help="Run parts of the network in strips: how many per cent of its products may be made again to save memory.",
+    ),
 )
 
 

@@ -23,6 +23,7 @@ from codegen.emit.spelling import ArrayView, array_lines
 from codegen.emit.steps import Steps, TableView
 from codegen.errors import OptionBad
 from codegen.ir.camera import CameraProgram
+from codegen.ir.plan import INPUT, Region
 from codegen.ir.postprocess import PostProgram
 from codegen.ir.program import ConstRow, Port, Program
 from codegen.ir.weights import Params
@@ -50,11 +51,16 @@ class ParamsView:
 
 @record
 class RegionView:
-    """Working memory beside the arena: what its identifiers begin with, in small and big letters, and its size."""
+    """Memory beside the arena: what its identifiers begin with, in small and big letters, its size, and `what` it is.
+
+    `given`: it holds the input, and is the caller's.
+    """
 
     symbol: str
     upper: str
     bytes: int
+    what: str
+    given: bool
 
 
 @record
@@ -173,7 +179,7 @@ def build_view(program: Program, options: EmitOptions, fit: Fit | None = None) -
         form=options,
         arena_bytes=program.arena_bytes,
         arena_align=program.arena_align,
-        regions=tuple(RegionView(r.memory, r.memory.upper(), r.bytes) for r in program.regions),
+        regions=tuple(map(_region_view, program.regions)),
         inputs=tuple(port_view(p, i, names) for i, p in enumerate(program.inputs)),
         outputs=tuple(port_view(p, i, names) for i, p in enumerate(program.outputs)),
         input_t=_common_type(program.inputs),
@@ -235,6 +241,12 @@ def _params_view(params: Params, names: Names, *, spelled: bool = True) -> Param
     )
     struct = names.structs[tuple(FieldView(a.name, a.ctype, a.count, a.offset) for a in arrays)]
     return ParamsView(names.symbol(params), struct, comment(params.name), params.offset, arrays)
+
+
+def _region_view(region: Region) -> RegionView:
+    given = region.memory == INPUT
+    what = "the input, wherever it lies: it is only read" if given else f"in the slower memory {region.memory}"
+    return RegionView(region.memory, region.memory.upper(), region.bytes, what, given)
 
 
 def _scratchpad_view(program: Program, names: Names) -> ScratchpadView | None:

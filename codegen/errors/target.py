@@ -118,6 +118,13 @@ class StreamImpossible(CompileError):
     hint = "compile without --stream-input"
 
 
+class InputNotOutside(CompileError):
+    """The network's input cannot lie in memory of the caller's."""
+
+    code = "LAM-SCHEDULE-307"
+    hint = "compile without --input-outside"
+
+
 class WeightsBufferTooSmall(CompileError):
     """A layer's weights do not fit the buffer that they are read into, even a few output channels at a time."""
 

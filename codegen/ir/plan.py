@@ -5,7 +5,7 @@ Every tensor is a ring of rows at an offset of the arena: row r lives at
 rows from its last node; a group of one node is a plain layer.
 
 Where a chip has several working memories, their offsets are one space: those of the arena, in the fastest one, come
-first, and those of each `Region` behind all before it.
+first, and those of each `Region` behind all before it.  An input that its caller holds is such a region too.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from codegen.records import record
 
 ARENA = "arena"
 """What the working memory in the fastest memory is called where there are others."""
+INPUT = "input"
+"""What the region is called that the network's input lies in where its caller holds it; it is only read."""
 
 
 @record(kw_only=True)
@@ -120,7 +122,7 @@ class Group:
 class FrontPoint:
     """One Pareto-optimal plan: peak live bytes, time in the cost model's units, groups, and whether it was chosen.
 
-    `fused` are its groups of more than one layer, by the layers' names.
+    `fused` are its groups of more than one layer, by the layers' names; `recomputed_macs` are made more than once.
     """
 
     peak_bytes: int
@@ -128,6 +130,7 @@ class FrontPoint:
     groups: int
     chosen: bool = False
     fused: tuple[tuple[str, ...], ...] = ()
+    recomputed_macs: int = 0
 
 
 @record(eq=False)
@@ -138,7 +141,8 @@ class Plan:
     is what no placement of the same groups can beat.  `streamed` names the input whose rows are pushed one by one.
     `front` holds the plans to choose from, `regions` working memory beside the arena.  `scratchpad` is set on a
     chip that has one: kernels work in it, and the arena holds what is in global memory.  `weights` is set where the
-    parameters come through a buffer.  The kernels of `in_place` nodes may write over what they read.
+    parameters come through a buffer.  The kernels of `in_place` nodes may write over what they read.  Of the graph's
+    multiply-accumulates `recomputed_macs` are made more than once, in strips that overlap.
     """
 
     graph: Graph
@@ -156,6 +160,7 @@ class Plan:
     scratchpad: ScratchpadPlan | None = None
     weights: WeightsPlan | None = None
     in_place: frozenset[int] = frozenset()
+    recomputed_macs: int = 0
 
     def __post_init__(self) -> None:
         """Freeze the mappings."""

@@ -16,7 +16,7 @@ import numpy as np
 from codegen.ir.op import SAME_ROW, WHOLE, Op, RowRule
 from codegen.ir.permutation import Perm
 from codegen.ir.quant import Array, Requant, TensorType
-from codegen.ir.shape import Shape, Window, row_count
+from codegen.ir.shape import Shape, Span, Window, row_count
 
 Types = Sequence[TensorType]
 Consts = Sequence[Array | None]
@@ -118,6 +118,15 @@ def channel_tile(op: Op, start: int, stop: int) -> Op | None:
     return _asked(op, "channel_tile", start, stop)
 
 
+def column_tile(op: Op, start: int, stop: int, x: TensorType) -> tuple[Op, Span] | None:
+    """The operator that makes output columns `start..stop` of some columns of `x`, and which; None if there is none.
+
+    A column is an index of the last axis but one; other inputs stay as they are.
+    """
+    answer: Callable[..., tuple[Op, Span] | None] | None = getattr(op, "column_tile", None)
+    return None if answer is None else answer(start, stop, x)
+
+
 def depthwise_tile(op: Op, start: int, stop: int, ins: Types) -> Op | None:
     """The operator that makes output channels `start..stop` of these channels of the input alone; None if none."""
     return _asked(op, "depthwise_tile", start, stop, ins)
@@ -126,6 +135,11 @@ def depthwise_tile(op: Op, start: int, stop: int, ins: Types) -> Op | None:
 def is_elementwise(op: Op) -> bool:
     """Whether element i of the result is made of elements i of the inputs, whatever their shape."""
     return bool(getattr(op, "elementwise", False))
+
+
+def is_channelwise(op: Op) -> bool:
+    """Whether channel c of the result is made of channel c of the only input, by the same rule for each."""
+    return bool(getattr(op, "channelwise", False))
 
 
 def moves_only(op: Op) -> bool:
@@ -218,6 +232,14 @@ def turned_windows(op: Any) -> Op:
     """Of an operator with windows `h` and `w`."""
     result: Op = replace(op, h=op.w, w=op.h)
     return result
+
+
+def windowed_columns(op: Any, start: int, stop: int, x: TensorType) -> tuple[Op, Span]:
+    """Of an operator with a window `w`, whose padding is what lies outside the input."""
+    reach: Span = op.w.in_span(Span(start, stop))
+    read = reach.clipped(x.shape[2])
+    window = replace(op.w, pad_before=read.start - reach.start, pad_after=reach.stop - read.stop)
+    return replace(op, w=window), read
 
 
 def padded_windows(op: Any, rows: tuple[int, int], columns: tuple[int, int]) -> Op:

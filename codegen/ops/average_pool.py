@@ -32,6 +32,7 @@ from codegen.ops.answers import (
     turned_windows,
     window_rows,
     window_work,
+    windowed_columns,
 )
 from codegen.ops.average import Averaging, averaged, mean
 from codegen.ops.limits import EIGHT_BIT, batch_one, feature_map, limit, types_among
@@ -55,6 +56,7 @@ class AveragePool2D:
     high: int
     mode: Mode
 
+    channelwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
         batch_one("LAM-OPS-POOL-03"),
         types_among("LAM-OPS-POOL-04", 0, "the input", _TYPES),
@@ -98,6 +100,7 @@ class AveragePool2D:
     in_place = never_in_place
     clamped = clamped_bounds
     turned = turned_windows
+    column_tile = windowed_columns
     work = window_work
 
 
@@ -113,6 +116,7 @@ class GlobalAveragePool:
     mode: Mode
     as_mean: bool = False
 
+    channelwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
         batch_one("LAM-OPS-POOL-07"),
         types_among("LAM-OPS-POOL-08", 0, "the input", _TYPES),

@@ -31,6 +31,7 @@ from codegen.ops.answers import (
     tiled_requant,
     turned_windows,
     window_rows,
+    windowed_columns,
 )
 from codegen.ops.limits import batch_one, types_among
 from codegen.ops.requantize import apply_requant
@@ -89,6 +90,7 @@ class Conv2D:
     in_place = never_in_place
     clamped = clamped_requant
     turned = turned_windows
+    column_tile = windowed_columns
 
     def channel_tile(self, start: int, stop: int) -> Op | None:
         """Without groups, whose outputs read other inputs."""

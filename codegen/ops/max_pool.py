@@ -30,6 +30,7 @@ from codegen.ops.answers import (
     turned_windows,
     window_rows,
     window_work,
+    windowed_columns,
 )
 from codegen.ops.float32.sums import reaches
 from codegen.ops.limits import batch_one, feature_map, types_among
@@ -44,6 +45,7 @@ class MaxPool2D:
     h: Window
     w: Window
 
+    channelwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
         batch_one("LAM-OPS-POOL-01"),
         types_among("LAM-OPS-POOL-02", 0, "the input", (DType.S8, DType.U8, DType.S16, DType.F32)),
@@ -80,6 +82,7 @@ class MaxPool2D:
     macs = no_macs
     in_place = never_in_place
     turned = turned_windows
+    column_tile = windowed_columns
     work = window_work
 
     def padded(

@@ -10,6 +10,7 @@ from codegen.ir.graph import Graph
 from codegen.passes.absorb_movement import absorb_movement
 from codegen.passes.contract import GraphPass
 from codegen.passes.copy_states import copy_states
+from codegen.passes.cut_strips import Part, cut_strips, strips_of
 from codegen.passes.drop_dead import drop_dead
 from codegen.passes.fold_constants import fold_constants
 from codegen.passes.fold_movement import fold_movement
@@ -58,4 +59,4 @@ def simplify(graph: Graph) -> Graph:
     raise AssertionError("the passes undo each other")
 
 
-__all__ = ["PASSES", "is_wide", "simplify", "turn_sideways"]
+__all__ = ["PASSES", "Part", "cut_strips", "is_wide", "simplify", "strips_of", "turn_sideways"]

@@ -43,9 +43,11 @@ class Draft:
         self.nodes.append(replace(node, op=op, inputs=tuple(self.now(i) for i in inputs), outputs=outs))
         self.changed = True
 
-    def insert(self, op: Op, inputs: Sequence[str], output: str, source: tuple[str, ...] = ()) -> None:
-        """Append a node that the model does not have; it is named after its output."""
-        name = _unused(output, self._node_names)
+    def insert(
+        self, op: Op, inputs: Sequence[str], output: str, source: tuple[str, ...] = (), *, name: str = ""
+    ) -> None:
+        """Append a node that the model does not have; it is named after its output where no name is given."""
+        name = _unused(name or output, self._node_names)
         self._node_names.add(name)
         self.nodes.append(Node(name, op, tuple(self.now(i) for i in inputs), (output,), source))
         self.changed = True

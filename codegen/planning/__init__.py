@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 
 from codegen.errors import ArenaLimitUnreachable
 from codegen.ir.form import Form
@@ -27,6 +28,7 @@ from codegen.planning.asked import (
 from codegen.planning.orders import Candidates, candidates
 from codegen.planning.room import copying_nothing, roomier
 from codegen.planning.weights import for_buffer
+from codegen.schedule import Flows
 from codegen.target import Target
 
 __all__ = [
@@ -50,25 +52,48 @@ def plan_in_best_order(
 ) -> tuple[Plan, dict[int, Form]]:
     """Kernels and plan; the model's own order of operators and the best one found compete by what the options ask.
 
-    Where memory is short, a network on wide images competes in turned form too, and outputs that lie over inputs.
+    Where memory is short, a network on wide images competes in turned form too, and outputs that lie over inputs; and
+    where they may be recomputed, parts in strips.
     """
+    if not options.max_recompute:
+        return _plan_as_it_is(graph, kernels, target, options, table)
+    from codegen.planning.strips import plan_in_strips
+
+    return plan_in_strips(graph, kernels, target, options, partial(_plan_as_it_is, target=target, table=table), table)
+
+
+def _plan_as_it_is(
+    graph: Graph,
+    kernels: Mapping[int, Form],
+    target: Target,
+    options: Options,
+    table: KernelTable,
+    flows: Flows | None = None,
+) -> tuple[Plan, dict[int, Form]]:
+    """With the layers as they are."""
     kernels = for_buffer(graph, kernels, target, options, table)
     found = candidates(graph, kernels, target, options, table)
-    plan = _plan(found, target, options)
+    plan = _plan(found, target, options, flows)
     chosen = next(kernels for order, kernels in found.all if order is plan.graph)
     if plan.scratchpad or plan.weights:
         return plan, chosen
     plain = {graph.nodes[i].name: form for i, form in kernels.items()}
-    plan, chosen = _with(copying_nothing(plan, chosen, plain), plan, chosen, target, options)
-    return _with(roomier(plan, chosen, target, table, choose_goal(options, target)), plan, chosen, target, options)
+    plan, chosen = _with(copying_nothing(plan, chosen, plain), plan, chosen, target, options, flows)
+    more = roomier(plan, chosen, target, table, choose_goal(options, target))
+    return _with(more, plan, chosen, target, options, flows)
 
 
 def _with(
-    more: Mapping[int, Form], plan: Plan, kernels: dict[int, Form], target: Target, options: Options
+    more: Mapping[int, Form],
+    plan: Plan,
+    kernels: dict[int, Form],
+    target: Target,
+    options: Options,
+    flows: Flows | None,
 ) -> tuple[Plan, dict[int, Form]]:
     """The same with other kernels of some nodes, where that can be placed in no more memory."""
     with suppress(ArenaLimitUnreachable):  # idle bytes need not lie together
-        again = _plan(Candidates([(plan.graph, {**kernels, **more})]), target, options) if more else plan
+        again = _plan(Candidates([(plan.graph, {**kernels, **more})]), target, options, flows) if more else plan
         if again.arena_bytes <= plan.arena_bytes:
             return again, {**kernels, **more}
     return plan, kernels
@@ -79,11 +104,11 @@ def make_plan(graph: Graph, kernels: Mapping[int, Form], target: Target, options
     return _plan(Candidates([(graph, dict(kernels))]), target, options)
 
 
-def _plan(found: Candidates, target: Target, options: Options) -> Plan:
+def _plan(found: Candidates, target: Target, options: Options, flows: Flows | None = None) -> Plan:
     """In the scratchpad where the chip has one and some layer works in it: a network may only rename memory."""
     _, kernels = found.orders[0]
     if target.dma is None or not kernels:
-        return plan_arena(found, target, options)
+        return plan_arena(found, target, options, flows)
     from codegen.planning.scratchpad import plan_scratchpad
 
     return plan_scratchpad(found, target, options)

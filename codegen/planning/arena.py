@@ -17,21 +17,21 @@ from codegen.options import LEAST_BUFFER, Options
 from codegen.planning.asked import choose_goal
 from codegen.planning.orders import Candidates, Ordered
 from codegen.planning.weights import ALIGN, Buffered, buffered, without_buffer
-from codegen.schedule import Scheduler
+from codegen.schedule import Flows, Scheduler
 from codegen.target import Target
 
 _EIGHTHS = (6, 4, 3, 2)
 """Of the buffer, tried where the smallest plan is asked for or the chip's RAM exceeded: a smaller one may do."""
 
 
-def plan_arena(found: Candidates, target: Target, options: Options) -> Plan:
+def plan_arena(found: Candidates, target: Target, options: Options, flows: Flows | None = None) -> Plan:
     """The plan that the options ask for; where no limit is given and the chip's RAM would be exceeded, that is it.
 
     What takes less memory and more time competes where the smallest plan is asked for, or a limit set.  What does not
     fit at all goes to slower memories, where the chip has them.
     """
     if not options.weights_buffer or not any(form.params_bytes for form in found.orders[0][1].values()):
-        return _planned(found, target, options, target.ram_bytes)
+        return _planned(found, target, options, target.ram_bytes, flows=flows)
     tried, refusals = _tried(found, target, options, options.weights_buffer)
     least = min((plan.arena_bytes for plan in tried), default=None)
     if choose_goal(options, target) == "memory" or least is None or least > (target.ram_bytes or least):
@@ -67,17 +67,22 @@ def _through(buffer: Buffered, found: Candidates, target: Target, options: Optio
 
 
 def _planned(
-    found: Candidates, target: Target, options: Options, ram: int | None, buffer: Buffered | None = None
+    found: Candidates,
+    target: Target,
+    options: Options,
+    ram: int | None,
+    buffer: Buffered | None = None,
+    flows: Flows | None = None,
 ) -> Plan:
     goal, limit = choose_goal(options, target), options.arena_limit
     small, several = goal == "memory" or limit is not None, len(target.working) > 1
-    scheduler = _scheduler(found.all if small else found.orders, target, options, buffer)
+    scheduler = _scheduler(found.all if small else found.orders, target, options, buffer, flows)
     try:
         first = scheduler.plan(goal, limit)
         if ram is None or first.arena_bytes <= ram or (limit is not None and not several):
             return first
         if not small and len(found.all) > len(found.orders):
-            scheduler = _scheduler(found.all, target, options, buffer)
+            scheduler = _scheduler(found.all, target, options, buffer, flows)
         return scheduler.plan(goal, ram)
     except ArenaLimitUnreachable:
         spread = scheduler.spread(target.working, limit) if several else None
@@ -86,12 +91,16 @@ def _planned(
         return spread or scheduler.plan("memory")
 
 
-def _scheduler(orders: Sequence[Ordered], target: Target, options: Options, buffer: Buffered | None) -> Scheduler:
+def _scheduler(
+    orders: Sequence[Ordered], target: Target, options: Options, buffer: Buffered | None, flows: Flows | None
+) -> Scheduler:
     asked = buffer.needs if buffer else kernel_needs
     known = [(graph, asked(graph, kernels)) for graph, kernels in orders]
     return Scheduler(
         known,
         arena_align=max(target.arena_align, ALIGN) if buffer else target.arena_align,
         stream_input=options.stream_input,
+        input_outside=options.input_outside,
         weights_buffer=buffer.bytes if buffer else None,
+        flows=flows,
     )

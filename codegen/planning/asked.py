@@ -86,7 +86,9 @@ def said(options: Options, target: Target) -> str:
     first += "" if sums == "separate" else f", float {sums}"
     first += "" if options.float_weights == "f32" else f", float weights {options.float_weights}"
     limit = "" if options.arena_limit is None else f", arena limit {options.arena_limit}"
-    return f"{first}, goal {choose_goal(options, target)}{limit}{', streamed input' if options.stream_input else ''}"
+    taken = ", streamed input" if options.stream_input else ", input outside" if options.input_outside else ""
+    again = f", {options.max_recompute:g} % recomputed at most" if options.max_recompute else ""
+    return f"{first}, goal {choose_goal(options, target)}{limit}{taken}{again}"
 
 
 def planning_notes(options: Options, target: Target) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from codegen.errors import OptionBad, ScratchpadTooSmall, StateNotOnTarget, StreamImpossible
+from codegen.errors import InputNotOutside, OptionBad, ScratchpadTooSmall, StateNotOnTarget, StreamImpossible
 from codegen.ir.plan import Plan
 from codegen.ir.scratchpad import Engine
 from codegen.kernels import kernel_needs, params_needs
@@ -24,6 +24,7 @@ def plan_scratchpad(found: Candidates, target: Target, options: Options) -> Plan
     Raises:
         StateNotOnTarget: LAM-TARGET-009.
         StreamImpossible: LAM-SCHEDULE-304.
+        InputNotOutside: LAM-SCHEDULE-307.
         OptionBad: LAM-IMPORT-030, for a weights buffer.
         ScratchpadTooSmall: LAM-SCHEDULE-305, of the last order tried.
         ArenaLimitUnreachable: LAM-SCHEDULE-303.
@@ -33,6 +34,8 @@ def plan_scratchpad(found: Candidates, target: Target, options: Options) -> Plan
         raise StateNotOnTarget(f"{target.name} has a scratchpad, beside which no state is kept", where=graph.name)
     if options.stream_input:
         raise StreamImpossible("its input comes by DMA from an arena that holds it whole", where=target.name)
+    if options.input_outside:
+        raise InputNotOutside("its input comes by DMA from an arena that holds it whole", where=target.name)
     if options.weights_buffer:
         hint = f"{target.name} has a scratchpad, into which its DMA moves the weights"
         raise OptionBad(f"{options.weights_buffer}", where="weights_buffer", hint=hint)

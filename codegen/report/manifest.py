@@ -135,8 +135,8 @@ def _work(plan: Plan, program: Program) -> dict[str, Any]:
     """
     scratchpad = plan.scratchpad
     return {
-        "macs": total_macs(plan.graph),
-        "recomputed_macs": scratchpad.recomputed_macs if scratchpad else 0,
+        "macs": total_macs(plan.graph) - plan.recomputed_macs,
+        "recomputed_macs": scratchpad.recomputed_macs if scratchpad else plan.recomputed_macs,
         "groups": len(plan.groups),
         "stack_bytes": None,
         "stack_flags": None,

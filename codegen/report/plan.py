@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from codegen.ir.plan import ARENA, FrontPoint, Plan, place_of
+from codegen.ir.plan import ARENA, INPUT, FrontPoint, Plan, place_of
 from codegen.ir.program import Call, GroupProgram, Program
 from codegen.prove import ShadowReport, bank_conflicts
 from codegen.records import record
@@ -145,8 +145,10 @@ class PlanRecord:
     """A memory plan.  Time counts groups; sizes are bytes; traffic is of one inference.
 
     `lower_bound_bytes` is what no placement of these groups can beat, `gap_bytes` what the arena has above it.
-    `streamed` names the input whose rows are pushed one by one, or is empty.  `slices` has the groups that are run on
-    several cores, and those beside them; it is empty where there is one core.  `memories` begin with the arena.
+    `streamed` names the input whose rows are pushed one by one, or is empty, `outside` that which lies in memory of the
+    caller's.  Of the multiply-accumulates `recomputed_macs` are made again, in strips that overlap.  `slices` has the
+    groups that are run on several cores, and those beside them; it is empty where there is one core.  `memories` begin
+    with the arena.
     `bank_conflicts` counts kernel calls that share a bank of scratchpad with a transfer; null where there are no
     banks.
     `front` has every plan that no other one beats in both memory (live bytes before placement) and time (units of the
@@ -157,6 +159,8 @@ class PlanRecord:
     lower_bound_bytes: int
     gap_bytes: int
     streamed: str
+    outside: str
+    recomputed_macs: int
     kernel_calls: int
     weights_bytes: int
     weights_read_bytes: int
@@ -193,6 +197,8 @@ def plan_record(plan: Plan, program: Program, shadow: ShadowReport) -> PlanRecor
         lower_bound_bytes=plan.lower_bound_bytes,
         gap_bytes=plan.arena_bytes - plan.lower_bound_bytes,
         streamed=plan.streamed,
+        outside=next((r.memory for r in plan.regions if r.memory == INPUT), "") and plan.graph.inputs[0].value,
+        recomputed_macs=plan.recomputed_macs,
         kernel_calls=sum(g.kernel_calls for g in groups),
         weights_bytes=sum(g.weights_bytes for g in groups),
         weights_read_bytes=sum(g.weights_read_bytes for g in groups),

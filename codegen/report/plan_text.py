@@ -31,10 +31,11 @@ def _totals(plan: PlanRecord) -> list[tuple[str, object]]:
         ("arena", f"{plan.arena_bytes} B"),
         ("lower bound", f"{plan.lower_bound_bytes} B for these groups, {gap}"),
         ("groups", group_summary(plan)),
-        ("input", f"{plan.streamed}, pushed row by row" if plan.streamed else "held whole"),
+        ("input", _input(plan)),
         ("kernel calls", plan.kernel_calls),
         ("weights read", f"{plan.weights_read_bytes} B, {again:.1f} times their {plan.weights_bytes} B"),
         ("activations", f"{plan.read_bytes} B read, {plan.written_bytes} B written"),
+        *([("recomputed", f"{plan.recomputed_macs} multiply-accumulates, in strips")] if plan.recomputed_macs else []),
         *_cores(plan),
         *(
             []
@@ -42,6 +43,12 @@ def _totals(plan: PlanRecord) -> list[tuple[str, object]]:
             else [("bank conflicts", f"in {plan.bank_conflicts} of {plan.kernel_calls} kernel calls")]
         ),
     ]
+
+
+def _input(plan: PlanRecord) -> str:
+    if plan.streamed:
+        return f"{plan.streamed}, pushed row by row"
+    return f"{plan.outside}, where the caller has it" if plan.outside else "held whole"
 
 
 def _cores(plan: PlanRecord) -> list[tuple[str, object]]:
@@ -133,6 +140,10 @@ def _peak(plan: PlanRecord) -> str:
 def _front(plan: PlanRecord) -> str:
     if not plan.front:
         return ""
-    rows = [(p.peak_bytes, p.time, p.groups, "<- this plan" if p.chosen else "") for p in plan.front]
-    table = text_table(["live B", "time", "groups", ""], rows)
+    again = ["recomputed MACs"] if any(p.recomputed_macs for p in plan.front) else []
+    rows = [
+        (p.peak_bytes, p.time, p.groups, *(p.recomputed_macs for _ in again), "<- this plan" if p.chosen else "")
+        for p in plan.front
+    ]
+    table = text_table(["live B", "time", "groups", *again, ""], rows)
     return f"plans that no other one beats in both memory and time\n{table}"

@@ -18,6 +18,8 @@ def plan_view(plan: PlanRecord) -> str:
         ("lower bound", Size(plan.lower_bound_bytes)),
         ("most in use", f"{Size(plan.peak.live_bytes)} in group {plan.peak.group} ({plan.peak.title})"),
         ("streamed input", plan.streamed or None),
+        ("input outside", plan.outside or None),
+        ("recomputed MACs", plan.recomputed_macs or None),
     ]
     groups = [(g.index, g.title, Size(g.live_bytes), g.kernel_calls, Size(g.weights_read_bytes)) for g in plan.groups]
     tensors = [

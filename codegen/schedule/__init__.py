@@ -4,16 +4,21 @@
 Program by the shadow run.
 """
 
-from codegen.schedule.demand import made_shares
+from codegen.schedule.demand import Flows, Process, made_shares
 from codegen.schedule.fits import limit_unreachable, misfits, weights_notes
 from codegen.schedule.live import find_peak, group_title, residents, used_bytes
 from codegen.schedule.order import order_nodes
-from codegen.schedule.schedule import Scheduler, schedule
+from codegen.schedule.planner import BALANCED
+from codegen.schedule.schedule import Scheduler, grouping_of, schedule
 
 __all__ = [
+    "BALANCED",
+    "Flows",
+    "Process",
     "Scheduler",
     "find_peak",
     "group_title",
+    "grouping_of",
     "limit_unreachable",
     "made_shares",
     "misfits",

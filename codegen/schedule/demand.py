@@ -82,7 +82,6 @@ class Rows:
         self.graph = graph
         self.barriers = barriers
         self.in_place = in_place
-        self._kinds: dict[tuple[tuple[int, ...], tuple[int, ...], bool], int] = {}
 
     @cached_property
     def nodes(self) -> tuple[NodeRows, ...]:
@@ -98,10 +97,6 @@ class Rows:
     def row_bytes(self) -> Mapping[str, int]:
         """Bytes of one row of each computed tensor."""
         return {n: self.graph.type(n).bytes // max(1, h) for n, h in self.height.items()}
-
-    def kind(self, edge: Edge) -> int:
-        """A number that edges with the same answers share."""
-        return self._kinds.setdefault((edge.last, edge.low, edge.in_place), len(self._kinds))
 
     def _node(self, index: int) -> NodeRows:
         node = self.graph.nodes[index]
@@ -168,6 +163,23 @@ def backwards_distance(node: NodeRows, root: str, roots: Mapping[str, str], row_
     made = np.arange(node.steps) * row_bytes[out]
     read = [np.array(e.last) * row_bytes[e.value] for e in node.edges if roots[e.value] == root]
     return max(0, *(int((np.maximum.accumulate(ends) - made).max()) for ends in read))
+
+
+class Flows:
+    """Flows that were played through, by what decides them: of one order of a network, or of several that are alike.
+
+    `ends` are names of nodes behind which no group goes on.
+    """
+
+    def __init__(self, ends: frozenset[str] = frozenset(), like: Flows | None = None) -> None:
+        """None yet, or those of another network that is like this one."""
+        self.ends = ends
+        self.known: dict[object, Flow] = like.known if like else {}
+        self._kinds: dict[tuple[tuple[int, ...], tuple[int, ...], bool], int] = like._kinds if like else {}
+
+    def kind(self, edge: Edge) -> int:
+        """A number that edges with the same answers share."""
+        return self._kinds.setdefault((edge.last, edge.low, edge.in_place), len(self._kinds))
 
 
 class Process:

@@ -15,13 +15,14 @@ from codegen.ir.graph import Graph
 from codegen.ir.plan import NodeNeeds
 from codegen.records import record
 from codegen.schedule.cost import alone, grouped
-from codegen.schedule.demand import Flow, Process, Rows, backwards_distance
+from codegen.schedule.demand import Flow, Flows, Process, Rows, backwards_distance
 from codegen.schedule.states import renewals
 
 LONGEST = 48
 """Nodes in one group at most."""
 LABELS = 48
 """Labels kept per prefix."""
+_NOT_POSSIBLE = 1 << 62
 PATIENCE = 12
 """Nodes by which a group may go on growing although it needs as much memory as running every node alone."""
 
@@ -81,6 +82,8 @@ class Grouping:
         roots: the value that owns each value's memory (views share); states that are renewed in place are added to it.
         streamed: the input whose rows come one by one, or "".
         buffer: bytes that the parameters of several nodes may have together; None for any.
+        outside: the input that lies in memory of the caller's, or "".
+        flows: what other orders of the network know already.
     """
 
     def __init__(
@@ -90,6 +93,8 @@ class Grouping:
         roots: Mapping[str, str],
         streamed: str,
         buffer: int | None = None,
+        outside: str = "",
+        flows: Flows | None = None,
     ) -> None:
         """Collect lifetimes; the dynamic program runs on demand."""
         self.graph = graph
@@ -101,18 +106,21 @@ class Grouping:
         self.renewals = renewals(graph, roots, whole)
         homes = {renewal.new: renewal.home for renewal in self.renewals}
         self.roots = roots = {name: homes.get(root, root) for name, root in roots.items()}
-        self.born: dict[str, int | None] = {roots[value]: None for value in graph.source_values}
+        self.outside = outside and roots[outside]
+        sources = (roots[value] for value in graph.source_values)
+        self.born: dict[str, int | None] = {root: None for root in sources if root != self.outside}
         self.last: dict[str, int] = {}
         for step, node in enumerate(graph.nodes):
             for name in node.outputs:
-                self.born.setdefault(roots[name], step)
+                if roots[name] != self.outside:
+                    self.born.setdefault(roots[name], step)
             for name in (*node.inputs, *node.outputs):
                 if name in roots:
                     self.last[roots[name]] = step
         for name in (*graph.output_values, *(state.value for state in graph.states)):
             self.last[roots[name]] = len(graph.nodes)
         self.size = {root: max(graph.type(v).bytes for v, r in roots.items() if r == root) for root in self.born}
-        self._flows: dict[object, Flow] = {}
+        self._flows = flows or Flows()
 
     @cached_property
     def alone(self) -> Mapping[int, Candidate]:
@@ -125,7 +133,7 @@ class Grouping:
 
         At the border, what the caller writes and reads too.  The same in every plan; rows that nobody needs count.
         """
-        found = dict.fromkeys(self.born, 0)
+        found = dict.fromkeys([*self.born, self.outside], 0)
         for face in (*self.graph.inputs, *self.graph.outputs):
             found[self.roots[face.value]] += self.graph.type(face.value).bytes
         for i, needs in self.needs.items():
@@ -135,21 +143,23 @@ class Grouping:
                 found[self.roots[edge.value]] += rows * self.rows.row_bytes[edge.value]
             for name in node.outputs:
                 found[self.roots[name]] += self.graph.type(name).bytes
+        del found[self.outside]
         return found
 
     @cached_property
     def useless(self) -> int:
         """Bytes that no group of several nodes may need: every node alone needs no more, and is faster."""
         if self.streamed:
-            whole = Grouping(self.graph, self.needs, self.roots, "", self.buffer)
+            whole = Grouping(self.graph, self.needs, self.roots, "", self.buffer, flows=self._flows)
             return whole.useless
         return max((c.memory for c in self.alone.values()), default=0)
 
     @cached_property
     def floor(self) -> int:
-        """Bytes that every plan needs: the inputs, and each node that can only run alone."""
+        """Bytes that every plan needs: the inputs in the arena, and each node that can only run alone."""
         lonely = (i for i in self.needs if self.rows.nodes[i].barrier)
-        inputs = sum(self.size[self.roots[name]] for name in self.graph.source_values if name != self.streamed)
+        held = (self.roots[name] for name in self.graph.source_values if name != self.streamed)
+        inputs = sum(self.size[root] for root in held if root != self.outside)
         return max([inputs, *(self.alone[i].memory for i in lonely if i in self.alone)])
 
     @cached_property
@@ -158,12 +168,26 @@ class Grouping:
         labels: list[tuple[Label, ...]] = [(Label(0, 0.0, None, None),)]
         arriving: list[list[Label]] = [[] for _ in range(len(self.graph.nodes) + 1)]
         for start in range(len(self.graph.nodes)):
-            for candidate in self._candidates(start):
+            for candidate in self._begun[start]:
                 arriving[candidate.stop] += [
                     Label(max(b.peak, candidate.memory), b.time + candidate.time, candidate, b) for b in labels[start]
                 ]
             labels.append(_pareto(arriving[start + 1]))
         return labels[-1]
+
+    def least_from(self, start: int) -> Sequence[int]:
+        """By node, the bytes that those from `start` on before it need at least."""
+        found = [_NOT_POSSIBLE] * (len(self.graph.nodes) + 1)
+        found[start] = 0
+        for at in range(start, len(self.graph.nodes)):
+            for candidate in self._begun[at]:
+                found[candidate.stop] = min(found[candidate.stop], max(found[at], candidate.memory))
+        return found
+
+    @cached_property
+    def _begun(self) -> Sequence[tuple[Candidate, ...]]:
+        """By node, the groups that begin there."""
+        return [tuple(self._candidates(start)) for start in range(len(self.graph.nodes))]
 
     def _candidates(self, start: int) -> Iterator[Candidate]:
         """Groups that begin at `start`, shortest first."""
@@ -195,7 +219,7 @@ class Grouping:
                 patience = PATIENCE if useful else patience - 1
                 if candidate and candidate.memory < most:
                     yield candidate
-            if self.rows.nodes[newest].accumulates:
+            if self.rows.nodes[newest].accumulates or self.graph.nodes[newest].name in self._flows.ends:
                 return
 
     def _overflows(self, start: int, stop: int) -> bool:
@@ -275,24 +299,39 @@ class Grouping:
             (node,) = (self.rows.nodes[i] for i in members)
             return Flow({}, {}, ((node.index, node.steps),))
         names, key = self._likeness(members, targets, streamed, dying)
-        if key not in self._flows:
+        known = self._flows.known
+        if key not in known:
             flow = Process(self.rows, members, targets, streamed, dying).run()
-            self._flows[key] = _renamed(flow, {name: str(k) for k, name in enumerate(names)}, -members.start)
+            known[key] = _renamed(flow, {name: str(k) for k, name in enumerate(names)}, -members.start)
         back = {str(k): name for k, name in enumerate(names)}
-        return _renamed(self._flows[key], back, members.start)
+        return _renamed(known[key], back, members.start)
 
     def _likeness(
         self, members: range, targets: Sequence[int], streamed: str, dying: frozenset[str]
     ) -> tuple[list[str], object]:
-        """The group's tensors in order, and what decides its flow when they are called by number."""
+        """The group's tensors in order, and what decides its flow when they are called by number.
+
+        How long rows are counts for those that die and what may lie over them; of others, which are equally long.
+        """
         number: dict[str, int] = {streamed: 0}
         described: list[object] = [self.rows.height[streamed] if streamed else 0]
         for i in members:
             node = self.rows.nodes[i]
-            edges = tuple((number.setdefault(e.value, len(number)), self.rows.kind(e)) for e in node.edges)
+            edges = tuple((number.setdefault(e.value, len(number)), self._flows.kind(e)) for e in node.edges)
             outs = tuple(number.setdefault(v, len(number)) for v in node.outputs)
             described.append((node.steps, node.accumulates, edges, outs, i in targets))
-        sizes = tuple((self.rows.row_bytes[n], self.rows.height[n], n in dying) for n in number if n)
+        over = {v for i in targets for v in self.rows.nodes[i].outputs} | dying if dying else dying
+        ranks: dict[int, int] = {}
+        sizes = tuple(
+            (
+                ranks.setdefault(self.rows.row_bytes[n], len(ranks)),
+                self.rows.row_bytes[n] if n in over else 0,
+                self.rows.height[n],
+                n in dying,
+            )
+            for n in number
+            if n
+        )
         return list(number), (tuple(described), sizes)
 
     def _inside(self, start: int, stop: int) -> tuple[list[str], set[str]]:
@@ -302,8 +341,9 @@ class Grouping:
         return [o for o in made if self.roots[o] not in outputs], outputs
 
     def _dying(self, start: int, stop: int) -> list[str]:
-        """Outside tensors that the group is the last to read."""
-        read = dict.fromkeys(n for i in range(start, stop) for n in self.graph.nodes[i].inputs if n in self.roots)
+        """Tensors of the arena, made before, that the group is the last to read."""
+        read = dict.fromkeys(n for i in range(start, stop) for n in self.graph.nodes[i].inputs)
+        read = {n: None for n in read if self.roots.get(n, self.outside) != self.outside}
         return [n for n in read if self._before(self.roots[n], start) and self.last[self.roots[n]] < stop]
 
     def _before(self, root: str, start: int) -> bool:

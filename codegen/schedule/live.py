@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from codegen.ir.plan import Plan
+from codegen.ir.plan import INPUT, Plan, place_of
 from codegen.records import record
 from codegen.schedule.planner import view_roots
 
@@ -58,7 +58,7 @@ class Peak:
 
 
 def residents(plan: Plan) -> tuple[Resident, ...]:
-    """Everything that holds memory of the arena, by address; views are part of what they rename."""
+    """Everything that holds memory of the network's, by address; views are part of what they rename."""
     return tuple(sorted((*_tensors(plan), *_scratch(plan)), key=lambda r: (r.offset, r.first, r.name)))
 
 
@@ -129,7 +129,7 @@ def _tensors(plan: Plan) -> list[Resident]:
     found: list[Resident] = []
     for root, born in first.items():
         place = plan.storage[root]
-        if place.memory != "arena":
+        if place.memory != "arena" or place_of(plan.regions, place.offset)[0] == INPUT:
             continue
         kind: Kind = "ring" if place.ring < place.rows else "tensor"
         kind = "input" if root in inputs else "output" if root in outputs else kind

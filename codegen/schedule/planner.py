@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from codegen.ir.graph import Graph
-from codegen.ir.plan import FrontPoint, Group, Plan, Region, Storage
+from codegen.ir.plan import INPUT, FrontPoint, Group, Plan, Region, Storage
 from codegen.records import record
 from codegen.schedule.arena import TRIES, Packing, pack
 from codegen.schedule.blocks import BEFORE, Block, BlockKind, Key, round_up, tensor
@@ -163,7 +163,10 @@ def _scratch_moved(grouping: Grouping, groups: Sequence[Candidate]) -> dict[Key,
 def to_plan(placed: Placed, front: Sequence[FrontPoint], arena_align: int) -> Plan:
     """The Plan of a placed label."""
     grouping = placed.grouping
-    offsets = placed.packing.offsets
+    offsets, regions = dict(placed.packing.offsets), placed.regions
+    if grouping.outside:
+        region = _outside(grouping, placed, arena_align)
+        regions, offsets[tensor(grouping.outside)] = (*regions, region), region.start
     groups = [c for c in placed.groups if c.start in grouping.needs]
     scratch: dict[int, int] = {}
     sizes: dict[int, int] = {}
@@ -183,9 +186,16 @@ def to_plan(placed: Placed, front: Sequence[FrontPoint], arena_align: int) -> Pl
         lower_bound_bytes=placed.packing.bound,
         streamed=grouping.streamed,
         front=tuple(front),
-        regions=placed.regions,
+        regions=regions,
         in_place=frozenset(i for i, needs in grouping.needs.items() if needs.in_place),
     )
+
+
+def _outside(grouping: Grouping, placed: Placed, arena_align: int) -> Region:
+    """Where the input lies that the caller holds: behind all other memory."""
+    size = grouping.graph.type(grouping.outside).bytes
+    end = placed.regions[-1].stop if placed.regions else placed.packing.bytes
+    return Region(INPUT, round_up(end, arena_align), size, size, 1)
 
 
 def _group(grouping: Grouping, candidate: Candidate, offsets: Mapping[Key, int]) -> Group:

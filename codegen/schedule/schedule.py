@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from codegen.errors import StreamImpossible
+from codegen.errors import InputNotOutside, StreamImpossible
 from codegen.ir.graph import Graph
 from codegen.ir.plan import FrontPoint, NodeNeeds, Plan
 from codegen.options import Goal
 from codegen.records import record
 from codegen.schedule.arena import TRIES
 from codegen.schedule.cost import MOVED_BYTE
+from codegen.schedule.demand import Flows
 from codegen.schedule.fits import limit_unreachable
 from codegen.schedule.groups import Grouping, Label
 from codegen.schedule.planner import BALANCED, Placed, Placer, to_plan, view_roots
@@ -45,8 +46,10 @@ class Scheduler:
         *,
         arena_align: int,
         stream_input: bool = False,
+        input_outside: bool = False,
         weights_buffer: int | None = None,
         tries: int = TRIES,
+        flows: Flows | None = None,
     ) -> None:
         """Find the ways to run each order; addresses are found when a plan is asked for.
 
@@ -55,16 +58,22 @@ class Scheduler:
                 without an entry are views.  Where two orders are equally good, the first one wins.
             arena_align: alignment of the arena.
             stream_input: rows of the input come one by one.
+            input_outside: the input lies in memory of the caller's, and is only read.
             weights_buffer: bytes that the parameters of a group have, where they are read into a buffer.
             tries: moves that the packer tries for the fastest plan, where that is asked for.
+            flows: what is known of networks that are alike in parts.
 
         Raises:
             StreamImpossible: LAM-SCHEDULE-304, the input cannot be taken row by row.
+            InputNotOutside: LAM-SCHEDULE-307, the network has no input or several.
         """
         self.arena_align, self.tries = arena_align, tries
         graph = orders[0][0]
         streamed = _streamed_input(graph) if stream_input else ""
-        placers = [Placer(_grouping(order, needs, streamed, weights_buffer)) for order, needs in orders]
+        outside = _outside_input(graph) if input_outside else ""
+        flows = flows or Flows()
+        found = (grouping_of(order, needs, streamed, weights_buffer, outside, flows) for order, needs in orders)
+        placers = [Placer(grouping) for grouping in found]
         offers = [_Offer(placer, label) for placer in placers for label in placer.grouping.front]
         if not offers:
             raise StreamImpossible("the input is read as a whole, or again after the first group", where=streamed)
@@ -195,9 +204,23 @@ def schedule(
     return scheduler.plan(goal, arena_limit)
 
 
-def _grouping(graph: Graph, needs: Mapping[int, NodeNeeds], streamed: str, buffer: int | None) -> Grouping:
+def grouping_of(
+    graph: Graph,
+    needs: Mapping[int, NodeNeeds],
+    streamed: str,
+    buffer: int | None,
+    outside: str,
+    flows: Flows | None = None,
+) -> Grouping:
+    """The groups that an order of the network may have; arguments as of Grouping."""
     views = frozenset(i for i in range(len(graph.nodes)) if i not in needs)
-    return Grouping(graph, needs, view_roots(graph, views), streamed, buffer)
+    return Grouping(graph, needs, view_roots(graph, views), streamed, buffer, outside, flows)
+
+
+def _outside_input(graph: Graph) -> str:
+    if len(graph.inputs) != 1:
+        raise InputNotOutside(f"the network has {len(graph.inputs)} inputs; one can lie outside", where=graph.name)
+    return graph.inputs[0].value
 
 
 def _streamed_input(graph: Graph) -> str:

@@ -174,6 +174,7 @@ def _without_plan(imported: Graph, look: _Look) -> Reached:
 def _inspection(look: _Look, planned: Reached, notes: tuple[str, ...]) -> Inspection:
     graph, plan, program, chip = planned.graph, planned.plan, planned.program, look.chip
     layers = _layers(planned, chip, look.tools.table)
+    read = dict.fromkeys(name for node in graph.nodes for name in node.inputs)
     record = plan_record(plan, program, prove(program)) if plan and program else None
     cycles = estimated_cycles(graph, planned.kernels, chip, plan) if plan else None
     return Inspection(
@@ -184,8 +185,8 @@ def _inspection(look: _Look, planned: Reached, notes: tuple[str, ...]) -> Inspec
         supported=not planned.problems,
         violations=tuple(Violation.of(e) for e in planned.problems),
         layers=layers,
-        macs=sum(row.macs for row in layers),
-        parameters=sum(row.parameters for row in layers),
+        macs=sum(row.macs for row in layers) - (plan.recomputed_macs if plan else 0),
+        parameters=sum(int(graph.values[name].type.elements) for name in read if graph.values[name].is_const),
         weights_bytes=program.packed_bytes if program else None,
         weights_expand=chip.weights.expand,
         arena_bytes=plan.arena_bytes if plan else None,

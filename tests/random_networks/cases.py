@@ -14,7 +14,8 @@ from codegen.ir.program import Program
 from codegen.ir.verify import verify_graph, verify_plan, verify_program
 from codegen.kernels import select_kernels
 from codegen.lower import lower_plan
-from codegen.passes import simplify
+from codegen.passes import Part, cut_strips, simplify, strips_of
+from codegen.passes.cut_strips import CHANNELS, COLUMNS, entry
 from codegen.pipeline import Options
 from codegen.planning import make_plan
 from codegen.prove import ShadowReport, prove
@@ -44,6 +45,10 @@ EACH: tuple[Step, ...] = tuple(dict.fromkeys((*(step for step, _ in SINGLE), *IN
 """Steps of which each network has one, in turns, so that what is drawn or fits rarely is in many of them."""
 TRIES = 4
 """How often that step is tried, for it may be unfit."""
+OUTSIDE = 0.3
+"""Share of networks of one input, which is not streamed, whose input lies outside the arena."""
+STRIPS = 0.3
+"""Share of those for chips without a scratchpad of which a part runs in strips, where one can."""
 MEMORIES = 0.2
 """Share of the others for chips with three working memories."""
 PLENTY = 1 << 21
@@ -72,7 +77,8 @@ class Case:
         """What reproduces it."""
         o = self.options
         how = f"limit {o.arena_limit}" if o.arena_limit is not None else o.goal
-        more = f"{', streamed' if o.stream_input else ''}{', eager' if self.eager else ''}"
+        taken = ", streamed" if o.stream_input else ", outside" if o.input_outside else ""
+        more = f"{taken}{', eager' if self.eager else ''}"
         how = f"{self.scratchpad_bytes} B of scratchpad" if self.scratchpad_bytes else how
         how = f"{self.cores} cores with {how}" if self.cores > 1 else how
         how = f"{how}, {self.fast_bytes} B of fast memory" if self.fast_bytes else how
@@ -146,12 +152,38 @@ def draw_case(seed: int) -> Case:
         return _in_scratchpad(Case(seed, drawn, graph, options, cores=cores), d)
     if len(graph.inputs) == 1 and d.chance(0.35) and not graph.states:
         options = replace(options, stream_input=True)
+    strips = np.random.default_rng([seed, 3])  # other networks stay what they are without it
+    if len(graph.inputs) == 1 and not options.stream_input and strips.random() < OUTSIDE:
+        options = replace(options, input_outside=True)
+    if strips.random() < STRIPS:
+        graph = _in_strips(graph, strips)
     case = _possible(Case(seed, drawn, graph, options, eager=d.chance(0.5)))
     if d.chance(0.35):
         ends = [replace(case, options=replace(case.options, goal=o)) for o in ("memory", "speed")]
         sizes = [plan_of(end).arena_bytes for end in ends]
         case = replace(case, options=replace(case.options, arena_limit=d.int(min(sizes), max(sizes))))
     return _in_memories(case, d) if d.chance(MEMORIES) else case
+
+
+def _in_strips(graph: Graph, random: np.random.Generator) -> Graph:
+    """The network with a run of its nodes in strips, where some can be cut; else itself."""
+    found: list[Part] = []
+    for stop in range(1, len(graph.nodes) + 1):
+        shape = graph.type(graph.nodes[stop - 1].outputs[0]).shape
+        for axis in (COLUMNS, CHANNELS) if len(shape) == 4 else ():
+            count = int(random.integers(2, 6))
+            if shape[axis] >= count:
+                found += [part for start in range(stop) if fits(graph, part := Part(start, stop, count, axis))]
+    return cut_strips(graph, [found[random.integers(len(found))]])[0] if found else graph
+
+
+def fits(graph: Graph, part: Part) -> bool:
+    """Whether the nodes are a part that can be cut so: one tensor is read of those before, one behind."""
+    last = graph.nodes[part.stop - 1]
+    made = {out for node in graph.nodes[part.start : part.stop] for out in node.outputs}
+    behind = {name for node in graph.nodes[part.stop :] for name in node.inputs} | graph.output_values
+    alone = made & behind == set(last.outputs) and len(last.outputs) == 1
+    return alone and entry(graph, part.start, part.stop) is not None and strips_of(graph, part) is not None
 
 
 def _possible(case: Case) -> Case:

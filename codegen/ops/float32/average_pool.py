@@ -18,10 +18,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from codegen.ir.op import ACCUMULATE, Limit, RowRule
+from codegen.ir.op import ACCUMULATE, Limit, Op, RowRule
 from codegen.ir.quant import Array, DType, TensorType
-from codegen.ir.shape import Shape, Window
-from codegen.ops.answers import Types, clamped_bounds, never_in_place, no_macs, window_rows, window_work
+from codegen.ir.shape import Shape, Span, Window
+from codegen.ops.answers import (
+    Types,
+    clamped_bounds,
+    never_in_place,
+    no_macs,
+    window_rows,
+    window_work,
+    windowed_columns,
+)
 from codegen.ops.float32.functions import clip
 from codegen.ops.float32.sums import reaches
 from codegen.ops.float32.types import require_real
@@ -44,6 +52,7 @@ class FloatAveragePool2D:
     low: float = -math.inf
     high: float = math.inf
 
+    channelwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
         batch_one("LAM-OPS-FLOATPOOL-01"),
         limit(
@@ -85,6 +94,13 @@ class FloatAveragePool2D:
     clamped = clamped_bounds
     work = window_work
 
+    def column_tile(self, start: int, stop: int, x: TensorType) -> tuple[Op, Span]:
+        """With the padding that counts where the border is."""
+        before, after = self.counted_w
+        _, read = windowed_columns(self, start, stop, x)
+        counted = (before if read.start == 0 else 0, after if read.stop == x.shape[2] else 0)
+        return windowed_columns(replace(self, counted_w=counted), start, stop, x)
+
 
 @record
 class FloatGlobalAveragePool:
@@ -93,6 +109,7 @@ class FloatGlobalAveragePool:
     low: float = -math.inf
     high: float = math.inf
 
+    channelwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (batch_one("LAM-OPS-FLOATPOOL-03"),)
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:

@@ -21,7 +21,15 @@ import numpy as np
 from codegen.ir.op import WHOLE, Limit, Op, RowRule
 from codegen.ir.quant import Array, DType, Sums, TensorType
 from codegen.ir.shape import Window
-from codegen.ops.answers import Consts, Types, clamped_bounds, never_in_place, padded_windows, window_rows
+from codegen.ops.answers import (
+    Consts,
+    Types,
+    clamped_bounds,
+    never_in_place,
+    padded_windows,
+    window_rows,
+    windowed_columns,
+)
 from codegen.ops.float32.functions import clip
 from codegen.ops.float32.sums import add_products, begun, reaches
 from codegen.ops.float32.types import require_real
@@ -83,6 +91,7 @@ class FloatConv2D:
 
     in_place = never_in_place
     clamped = clamped_bounds
+    column_tile = windowed_columns
 
     def padded(
         self, rows: tuple[int, int], columns: tuple[int, int], value: float, x: TensorType, consts: Consts

@@ -44,6 +44,8 @@ from codegen.records import record
 
 Total = Literal["sizes", "squares", "length", "product"]
 MAX_TAPS = 1 << 24
+MAX_SHIFT = 1 << 30
+"""With which the exponent of a product of so many factors has 32 bits."""
 MAX_ROOT_SHIFT = 30
 _SAID = {
     "sizes": "Sum of sizes",
@@ -71,8 +73,8 @@ class TotalPool2D:
         limit("LAM-OPS-POOL-12", "a window must be below 2^24 taps", lambda op, ins: op.h.size * op.w.size < MAX_TAPS),
         limit(
             "LAM-OPS-POOL-13",
-            "a root must be shifted by 0 to 30 bits",
-            lambda op, ins: op.total != "length" or 0 <= op.shift <= MAX_ROOT_SHIFT,
+            "a total must be shifted by 2^30 bits at most, a root by 0 to 30",
+            lambda op, ins: 0 <= op.shift <= MAX_ROOT_SHIFT if op.total == "length" else abs(op.shift) <= MAX_SHIFT,
         ),
         limit(
             "LAM-OPS-POOL-14",

@@ -17,7 +17,7 @@ from codegen.ir.real import RealNode
 from codegen.ir.shape import Shape, Window, row_count
 from codegen.ops import Rescale, Reshape, TotalPool2D, Transpose, WholeArithmetic, activation_bounds, make_requant
 from codegen.ops.float32 import FloatCumulative, FloatReduce
-from codegen.ops.total_pool import MAX_ROOT_SHIFT, MAX_TAPS, Total
+from codegen.ops.total_pool import MAX_ROOT_SHIFT, MAX_SHIFT, MAX_TAPS, Total
 from codegen.real.cumulative import CumulativeSum
 from codegen.real.reduce import Reduce
 from codegen.real.unpool import LpPool
@@ -82,7 +82,9 @@ def lp_pool(ctx: Context, node: RealNode, op: LpPool) -> Sequence[State]:
         split = (*shape[:2], *(part for w, n in pairs for part in (n // w.size, w.size)))
         if _is_held(ctx, x, terms):
             return [_over_axes(ctx, node, x, terms, split, tuple(axes))]
-        if len(pairs) > 2 or all(_is_whole(w, n) for w, n in pairs):
+        if all(_is_whole(w, n) for w, n in pairs):
+            return [_total_over(ctx, node, x, _lp_total(op.p), shape, tuple(range(2, len(shape))))]
+        if len(pairs) > 2:
             return [_total_over(ctx, node, x, _lp_total(op.p), split, tuple(axes))]
     if len(pairs) > 2:
         raise FormUnsupported("LpPool over three axes of windows that overlap", where=node.where)
@@ -136,7 +138,7 @@ def _total(
     def emit(request: Request) -> str:
         ends = request.dtype.reach(request.quant.zero_point) + 1
         shift, unit = _fixed_point(float(x.quant.scale), power, ends * float(request.quant.scale), total == "length")
-        if total == "length" and shift > MAX_ROOT_SHIFT:
+        if abs(shift) > MAX_SHIFT or (total == "length" and shift > MAX_ROOT_SHIFT):
             raise FormUnsupported(f"{node.op_type} to a scale of {request.quant.scale:.4g}", where=node.where)
         short = total == "product" and kind.reach(zero) < 1 << 8 and taps * ends <= 1 << _SHORT_BITS
         value, w = x.value, Writer(ctx, node)

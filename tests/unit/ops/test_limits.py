@@ -85,6 +85,10 @@ SIZES = {
     "POOL-09": ((MEAN, (t(1, 151, 217, 1, dtype=S16),)), (MEAN, (t(1, 128, 256, 1, dtype=S16),))),
 }
 SCALES = {
+    "POOL-13 of sums": (
+        (TotalPool2D(Window(1), Window(2), "squares", 0, -(1 << 30)), (t(1, 1, 2, 1),)),
+        (TotalPool2D(Window(1), Window(2), "squares", 0, -(1 << 30) - 1), (t(1, 1, 2, 1),)),
+    ),
     "POOL-13": (
         (TotalPool2D(Window(1), Window(2), "length", 0, 30), (t(1, 1, 2, 1),)),
         (TotalPool2D(Window(1), Window(2), "length", 0, 31), (t(1, 1, 2, 1),)),

@@ -149,6 +149,9 @@ def _without_weights(net: Net, given: Input) -> Iterator[Any]:
         yield net.onnx.MaxPool(x, kernel_shape=[2, 2], strides=[2, 2])
         yield net.onnx.AveragePool(x, kernel_shape=[2, 2], strides=[2, 2])
         yield net.onnx.GlobalAveragePool(x)
+        yield net.onnx.LpPool(x, kernel_shape=[3, 3], pads=[1] * 4)
+        yield net.onnx.ReduceProd(x, np.array([1], np.int64))
+        yield net.onnx.ReduceProd(x, np.array([2, 3], np.int64))
         yield net.onnx.Concat(x, other, axis=1)
         yield net.onnx.Resize(x, None, np.array([1, 1, 2, 2], np.float32), mode="nearest")
     for heads, rows, depth, columns in MATRICES:

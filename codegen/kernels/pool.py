@@ -1,4 +1,4 @@
-"""Pools: maxima and means over a sliding window, one output row per call; means over the whole map."""
+"""Pools: maxima, means and totals over a sliding window, one output row per call; means over the whole map."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from codegen.kernels.average import mean_fields, mean_fits, mean_headers, mean_m
 from codegen.kernels.conv2d import inner_columns
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.sizes import InBlocks, MapSizes
-from codegen.ops import AveragePool2D, GlobalAveragePool, MaxPool2D
+from codegen.ops import AveragePool2D, GlobalAveragePool, MaxPool2D, TotalPool2D
 from codegen.ops.average import Averaging
 from codegen.ops.average_pool import tap_counts
 from codegen.records import record
@@ -92,6 +92,35 @@ class AveragePoolContext(InBlocks, PoolContext):
     def parted(self) -> tuple[int, int]:
         """All channels."""
         return self.channels, min(self.channels, _BLOCK)
+
+
+@record(kw_only=True)
+class TotalPoolContext(PoolContext):
+    """Literals of one pool of totals: the accumulator's type, what one more number makes of it, and the output."""
+
+    total: str
+    bits: int
+    acc: str
+    has_edges: bool
+
+    @property
+    def signed(self) -> bool:
+        """Whether signs matter; an exponent then goes along."""
+        return self.total == "product"
+
+    @property
+    def step(self) -> str:
+        """One more number of a size."""
+        if self.signed:
+            return f"acc = lam_product_{self.bits}(acc, size, &exponent)"
+        return "acc += size" if self.total == "sizes" else "acc += size * size"
+
+    @property
+    def end(self) -> str:
+        """The total, or its size."""
+        if self.signed:
+            return "lam_scaled_u64(acc, exponent)"
+        return f"lam_{'length' if self.total == 'length' else 'scaled'}_u64(acc, shift)"
 
 
 @record(kw_only=True)
@@ -179,6 +208,21 @@ def _fit_mean(node: NodeOf[AveragePool2D]) -> Fit | None:
     return Fit(context, found.fields(), headers=found.headers)
 
 
+def _fit_total(node: NodeOf[TotalPool2D]) -> Fit:
+    op, x, y = node.op, node.ins[0], node.outs[0]
+    power = {"sizes": 1, "product": 0}.get(op.total, 2)
+    reach = op.h.size * op.w.size * x.dtype.reach(op.x_zero_point) ** power
+    context = TotalPoolContext(
+        **pool_sizes(node, op.h, op.w),
+        total=op.total,
+        bits=op.bits,
+        acc="uint32_t" if reach < 1 << 32 else "uint64_t",
+        has_edges=inner_columns(op.w, x.shape[2], y.shape[2]) != (0, y.shape[2]),
+    )
+    about = "zero point of the input, bits of the output behind the point"
+    return Fit(context, (Field("steps", np.array([op.x_zero_point, op.shift], np.int32), about=about),))
+
+
 def _fit_global(node: NodeOf[GlobalAveragePool]) -> Fit | None:
     found = means(node)
     if found is None:
@@ -202,6 +246,16 @@ MAX = Kernel("max_pool", "max_pool.c.j2", "row", (MaxPool2D,), _fit_max, one_inp
 MEAN = Kernel(
     "average_pool", "average_pool.c.j2", "row", (AveragePool2D,), _fit_mean, one_input=True, program_memory=True
 )
+TOTAL = Kernel(
+    "total_pool",
+    "total_pool.c.j2",
+    "row",
+    (TotalPool2D,),
+    _fit_total,
+    one_input=True,
+    program_memory=True,
+    headers=("lam_total.h",),
+)
 GLOBAL_MEAN = Kernel(
     "global_average",
     "global_average.c.j2",
@@ -212,4 +266,4 @@ GLOBAL_MEAN = Kernel(
     program_memory=True,
 )
 
-KERNELS: tuple[Kernel[Any], ...] = (MAX, MEAN, GLOBAL_MEAN)
+KERNELS: tuple[Kernel[Any], ...] = (MAX, MEAN, TOTAL, GLOBAL_MEAN)

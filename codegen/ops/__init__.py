@@ -49,6 +49,7 @@ from codegen.ops.squared_difference import SquaredDifference
 from codegen.ops.svdf import Svdf
 from codegen.ops.take import Take
 from codegen.ops.top_k import TopK
+from codegen.ops.total_pool import TotalPool2D
 from codegen.ops.transpose import Transpose
 from codegen.ops.triangle import Triangle
 from codegen.ops.two_slopes import TwoSlopes
@@ -74,6 +75,7 @@ OPS: tuple[type[Op], ...] = (
     AveragePool2D,
     GlobalAveragePool,
     GlobalSum,
+    TotalPool2D,
     CumulativeSum,
     ArgExtremum,
     Hardmax,
@@ -169,6 +171,7 @@ __all__ = [
     "Svdf",
     "Take",
     "TopK",
+    "TotalPool2D",
     "Transpose",
     "Triangle",
     "TwoSlopes",

@@ -55,14 +55,14 @@ def average_pool(ctx: Context, node: RealNode, op: AveragePool) -> Sequence[Stat
 
 
 def reduce(ctx: Context, node: RealNode, op: Reduce) -> Sequence[State]:
-    """A mean, a sum, a sum of sizes or of squares or its root, or an extreme; over no axes, the tensor itself."""
+    """A mean, a sum, also of sizes, squares or its root, a product, an extreme; over no axes, the tensor itself."""
     if op.kind == "Max":
         return [_largest(ctx, node, op)]
     if op.kind == "Min":
         return [_smallest(ctx, node, op)]
-    if op.kind in ("L1", "L2", "SumSquare") and op.axes:
+    if op.kind in ("L1", "L2", "Prod", "SumSquare") and op.axes:
         return [sums.of_steps(ctx, node, exact(ctx, node, 0), op)]
-    if op.kind not in ("Mean", "Sum"):
+    if op.kind not in ("Mean", "Prod", "Sum"):
         raise ctx.real_only(node)
     x = exact(ctx, node, 0)
     if not op.axes:
@@ -229,7 +229,12 @@ def _rest(window: Window, given: Window) -> Window:
 
 RULES: Family = (
     Rule(
-        Reduce, reduce, ("ReduceL1", "ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum", "ReduceSumSquare")
+        Reduce,
+        reduce,
+        (
+            *("ReduceL1", "ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd"),
+            *("ReduceSum", "ReduceSumSquare"),
+        ),
     ),
     Rule(
         AveragePool,

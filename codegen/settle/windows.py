@@ -44,7 +44,7 @@ def spatial_route(main: Op | None, shape: Sequence[int], channels: int, out_spat
     )
 
 
-def pool_route(main: Op, shape: Sequence[int], out_spatial: Sequence[int]) -> Route:
+def pool_route(main: Op | None, shape: Sequence[int], out_spatial: Sequence[int]) -> Route:
     """A pool, which computes each channel by itself, on a model's tensor [N, C, H, W] or [N, C, L]."""
     n, c, *spatial = shape
     if n == 1:

@@ -20,9 +20,9 @@ from tests.support.node_graphs import prefixed, side_by_side
 from tests.support.outsider import ort_session
 from tests.support.tools import require_tool
 
-IN_FLOAT = (*("ReduceProd", "LpPool, windows that overlap", "Attention", "LSTM", "GRU", "RNN"),)
+IN_FLOAT = ("Attention", "LSTM", "GRU", "RNN")
 """What settles to real numbers between integers, of either width."""
-IN_FLOAT_OF_16 = ("GroupNorm", "LogSoftmax", "ReduceL2", "ReduceSumSquare", "LpPool", "GlobalLpPool")
+IN_FLOAT_OF_16 = ("GroupNorm", "LogSoftmax")
 QUICK = 12
 """Of so many operators the quick run takes one."""
 

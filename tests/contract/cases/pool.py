@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from codegen.ir.quant import DType, Mode
 from codegen.ir.shape import Window
-from codegen.ops import AveragePool2D, GlobalAveragePool, MaxPool2D
+from codegen.ops import AveragePool2D, GlobalAveragePool, MaxPool2D, TotalPool2D
 from tests.contract.case import BOUNDS, F32, S8, S16, U8, A, Case, Y, in_modes, q, t, window
 
 
@@ -14,6 +14,7 @@ def cases() -> Iterator[Case]:
     """All of them."""
     yield from in_modes(mean_cases, window_cases, wide_cases)
     yield from max_cases()
+    yield from total_cases()
     half = AveragePool2D(window(3, 2, 1, 1, 1), window(2, 2), False, q(0.1), q(0.1), S16, -32768, 32767, "tflite")
     yield Case("pool16", half, (t(S16, 1, 3, 5, 7),))
     yield Case("mean16", GlobalAveragePool(q(0.1), q(0.07), S16, -32768, 32767, "tflite", True), (t(S16, 1, 3, 5, 7),))
@@ -77,3 +78,26 @@ def max_cases() -> Iterator[Case]:
         for dtype in (S8, U8, S16):
             yield Case(f"{dtype.value}_{i}", MaxPool2D(h, w), (t(dtype, 1, 8, 7, 3, quant=A),))
         yield Case(f"f32_{i}", MaxPool2D(h, w), (t(F32, 1, 8, 7, 3 + i),))
+
+
+def total_cases() -> Iterator[Case]:
+    x8, x16 = t(S8, 1, 8, 7, 3, quant=A), t(S16, 1, 8, 7, 3, quant=A)
+    for i, (h, w) in enumerate(WINDOWS):
+        yield Case(f"sizes_{i}", TotalPool2D(h, w, "sizes", A.zero_point, 9), (x8,))
+        yield Case(f"sizes16_{i}", TotalPool2D(h, w, "sizes", A.zero_point, -3), (x16,))
+        yield Case(f"squares_{i}", TotalPool2D(h, w, "squares", A.zero_point, 12), (x8,))
+        yield Case(f"squares16_{i}", TotalPool2D(h, w, "squares", A.zero_point, -4 + i), (x16,))
+        yield Case(f"length_{i}", TotalPool2D(h, w, "length", A.zero_point, 15 + i), (x8,))
+        yield Case(f"length16_{i}", TotalPool2D(h, w, "length", A.zero_point, 5 * i), (x16,))
+    side_by_side = window(3, 3)
+    yield Case("side_by_side", TotalPool2D(window(1), side_by_side, "length", 200, 16), (t(U8, 1, 4, 12, 5),))
+    yield Case("far_off", TotalPool2D(window(2), side_by_side, "squares", -32768, -4), (t(S16, 1, 4, 12, 5),))
+    yield Case("held", TotalPool2D(window(2), side_by_side, "squares", 32767, 4), (t(S16, 1, 4, 12, 5),))
+    yield Case("root_held", TotalPool2D(window(2), side_by_side, "length", 0, 30), (t(S16, 1, 4, 12, 5),), few=2)
+    product = window(1), window(40, 40)
+    yield Case("product", TotalPool2D(*product, "product", -8, -240, 24), (t(S8, 1, 3, 80, 4),))
+    yield Case("product_unsigned", TotalPool2D(*product, "product", 0, -240, 24), (t(U8, 1, 3, 80, 1),))
+    yield Case("product16", TotalPool2D(*product, "product", 0, -540), (t(S16, 1, 3, 80, 1),))
+    yield Case("product_far_off", TotalPool2D(*product, "product", -32768, -560), (t(S16, 1, 3, 80, 4),))
+    yield Case("product_of_few", TotalPool2D(window(2, 1), window(2, 1), "product", 3, 7), (t(S8, 1, 3, 9, 4),))
+    yield Case("product_of_32_bits", TotalPool2D(window(3), window(1), "product", 0, -20), (t(S16, 1, 3, 9, 4),))

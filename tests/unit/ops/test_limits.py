@@ -24,6 +24,7 @@ from codegen.ops import (
     Softmax,
     Softmax16,
     SquaredDifference,
+    TotalPool2D,
     check_limits,
     make_requant,
 )
@@ -40,6 +41,10 @@ LOG = LogSoftmax(q(0.1), LOG_OUTPUT, S8, "tflite")
 
 def mean_of(h: int, w: int) -> Op:
     return AveragePool2D(Window(h), Window(w), True, ONE, ONE, S16, -32768, 32767, "single")
+
+
+def total_of(h: int, w: int) -> Op:
+    return TotalPool2D(Window(h), Window(w), "squares", 0, 0)
 
 
 def t(*shape: int, dtype: DType = S8) -> TensorType:
@@ -69,9 +74,25 @@ SIZES = {
         (mean_of(127, 258), (t(1, 127, 258, 1, dtype=S16),)),
         (mean_of(128, 256), (t(1, 128, 256, 1, dtype=S16),)),
     ),
+    "POOL-12": (
+        (total_of(4095, 4097), (t(1, 4095, 4097, 1),)),
+        (total_of(4096, 4096), (t(1, 4096, 4096, 1),)),
+    ),
+    "POOL-14": (
+        (TotalPool2D(Window(1), Window(2), "product", 0, 0, 24), (t(1, 1, 2, 1),)),
+        (TotalPool2D(Window(1), Window(2), "product", 0, 0, 24), (t(1, 1, 2, 1, dtype=S16),)),
+    ),
     "POOL-09": ((MEAN, (t(1, 151, 217, 1, dtype=S16),)), (MEAN, (t(1, 128, 256, 1, dtype=S16),))),
 }
 SCALES = {
+    "POOL-13 of sums": (
+        (TotalPool2D(Window(1), Window(2), "squares", 0, -(1 << 30)), (t(1, 1, 2, 1),)),
+        (TotalPool2D(Window(1), Window(2), "squares", 0, -(1 << 30) - 1), (t(1, 1, 2, 1),)),
+    ),
+    "POOL-13": (
+        (TotalPool2D(Window(1), Window(2), "length", 0, 30), (t(1, 1, 2, 1),)),
+        (TotalPool2D(Window(1), Window(2), "length", 0, 31), (t(1, 1, 2, 1),)),
+    ),
     "ACTIVATION-08": ((Sigmoid16("tanh", 65535, 1), ROW), (Sigmoid16("tanh", 65536, 1), ROW)),
     "ACTIVATION-10": ((Softmax16(1 << 30, 14), ROW), (Softmax16(1 << 30, 15), ROW)),
     "ACTIVATION-13": (

@@ -1,4 +1,6 @@
+import math
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -6,8 +8,9 @@ import pytest
 from codegen.errors import OperatorLimit
 from codegen.ir.quant import MODES, Array, DType, Mode, Quant, TensorType
 from codegen.ir.shape import Window
-from codegen.ops import AveragePool2D, GlobalAveragePool, MaxPool2D, check_limits
+from codegen.ops import AveragePool2D, GlobalAveragePool, MaxPool2D, TotalPool2D, check_limits
 from codegen.ops.average import Averaging, average_requant
+from codegen.ops.total_pool import Total
 from tests.support.graphs import random_array
 from tests.unit.ops import plain
 
@@ -129,3 +132,67 @@ def test_a_window_wholly_in_padding_has_no_average() -> None:
     op = AveragePool2D(Window(2, 2, 1, 2), Window(1), False, *(Quant(1.0),) * 2, DType.S8, -128, 127, "single")
     with pytest.raises(OperatorLimit, match="LAM-OPS-POOL-05"):
         check_limits(op, [TensorType((1, 4, 4, 1), DType.S8)])
+
+
+INT32_MAX = 2**31 - 1
+TOTALS: tuple[tuple[Total, int, int], ...] = (
+    ("sizes", 9, 31),
+    ("sizes", -3, 31),
+    ("squares", 4, 31),
+    ("squares", -9, 31),
+    ("squares", -70, 31),
+    ("length", 0, 31),
+    ("length", 15, 31),
+    ("length", 30, 31),
+    ("product", 5, 24),
+    ("product", -30, 31),
+    ("product", -90, 24),
+)
+
+
+def plain_scaled(n: int, by: int) -> int:
+    """The nearest whole number, held."""
+    return min(plain.half_up(Fraction(n) * Fraction(2) ** by), INT32_MAX)
+
+
+def plain_total(op: TotalPool2D, steps: list[int]) -> int:
+    """One output from what its taps are above the zero point."""
+    if op.total == "sizes":
+        return plain_scaled(sum(abs(d) for d in steps), op.shift)
+    squares = sum(d * d for d in steps)
+    if op.total == "squares":
+        return plain_scaled(squares, op.shift)
+    if op.total == "length":
+        return min(math.isqrt(squares << 2 * op.shift), INT32_MAX)
+    mantissa, exponent = 1, op.shift
+    for d in steps:
+        mantissa *= abs(d)
+        over = max(mantissa.bit_length() - op.bits, 0)
+        mantissa, exponent = plain.half_up(Fraction(mantissa, 2**over)), exponent + over
+    return (-1) ** sum(d < 0 for d in steps) * plain_scaled(mantissa, exponent)
+
+
+@pytest.mark.parametrize(("shape", "h", "w"), GEOMETRIES)
+@pytest.mark.parametrize("fill", FILLS)
+@pytest.mark.parametrize("dtype", [DType.S8, DType.U8, DType.S16])
+@pytest.mark.parametrize("total", TOTALS)
+def test_total_pool_equals_loops(
+    shape: tuple[int, ...], h: Window, w: Window, fill: str, dtype: DType, total: tuple[Total, int, int]
+) -> None:
+    x = feature_map(shape, dtype, fill)
+    op = TotalPool2D(h, w, total[0], 3, total[1], 31 if dtype is DType.S16 else total[2])
+
+    def element(n: int, row: int, column: int, c: int) -> int:
+        taps = plain.window_positions(h, w, row, column)
+        return plain_total(op, [int(x[n, r, q, c]) - 3 if plain.inside(x, r, q) else 0 for _, _, r, q in taps])
+
+    (kind,) = op.infer([TensorType(shape, dtype, Quant(0.5))])
+    assert np.array_equal(op.golden([x])[0], plain.build(kind.shape, DType.S32, element))
+
+
+def test_a_long_product_stays_within_its_roundings() -> None:
+    x = np.random.default_rng(3).integers(1, 32768, (1, 1, 3000, 1)).astype(np.int16)
+    exact = math.prod(Fraction(int(v)) for v in x.flat)
+    shift = 30 - math.floor(exact.numerator.bit_length())
+    (y,) = TotalPool2D(Window(1), Window(3000), "product", 0, shift).golden([x])
+    assert abs(y.item() / (exact * Fraction(2) ** shift) - 1) < 3000 * 2.0**-31 + 2.0**-29

@@ -108,7 +108,7 @@ class ArenaLimitUnreachable(CompileError):
     """No plan of this network works in as little memory as was asked for."""
 
     code = "LAM-SCHEDULE-303"
-    hint = "raise --arena-limit, stream the input with --stream-input, or lower the input's resolution"
+    hint = "raise --arena-limit, stream the input (--stream-input), allow --max-recompute, or lower the resolution"
 
 
 class StreamImpossible(CompileError):

@@ -98,6 +98,26 @@ def _tiled(case: Case) -> None:
         must(tile.op.infer(tile.ins) == tile.outs, f"the type of channels {start} to {stop}")
 
 
+def _column_tiled(case: Case) -> None:
+    x, y = case.arrays[0], _of(case)
+    width = y.shape[-2]
+    for start, stop in ((0, 1), (0, width), (width // 2, width), (width - 1, width)):
+        found = answers.column_tile(case.op, start, stop, case.types[0])
+        assert found is not None, "an operator that answers has tiles of columns"
+        op, read = found
+        if not len(read):  # all of them lie in the padding
+            continue
+        ins = [x[..., read.start : read.stop, :], *case.arrays[1:]]
+        must(same(result(op, ins), y[..., start:stop, :]), f"columns {start} to {stop} are not those of the result")
+
+
+def _channelwise(case: Case) -> None:
+    (x,), y = case.arrays, _of(case)
+    for start, stop in ((0, 1), (x.shape[-1] - 1, x.shape[-1])):
+        part = result(case.op, [np.ascontiguousarray(x[..., start:stop])])
+        must(same(part, y[..., start:stop]), f"channels {start} to {stop} depend on others")
+
+
 def _depthwise(case: Case) -> None:
     view, y = _view(case), _of(case)
     must(answers.depthwise_tile(case.op, 0, 1, case.types) is None, "one channel is no slice")
@@ -180,6 +200,13 @@ ANSWER_LAWS = (
     Law("turned", "turned, it gives its result turned", _turned, lambda c: answers.turned(c.op) is not None),
     Law("padded", "padding itself, it gives what it gives behind a Pad", _padded, _is_padded),
     Law("channel_tile", "tiles of channels are parts of the result", _tiled, _is_tiled),
+    Law(
+        "column_tile",
+        "tiles of columns are parts of the result",
+        _column_tiled,
+        lambda c: answers.column_tile(c.op, 0, 1, c.types[0]) is not None,
+    ),
+    Law("channelwise", "channels depend on nothing else", _channelwise, lambda c: answers.is_channelwise(c.op)),
     Law(
         "depthwise_tile",
         "slices of channels are parts of the result",

@@ -205,7 +205,8 @@ class Ways:
                 break
             part = Part(start, stop, count)
             inside = max(self._inside(part, strip) for strip in strips)
-            yield Way(whole + inside, made[length] - sum(self.macs[start:stop]), (part,))
+            added = made[length] - sum(self.macs[start:stop])  # less than 0 where columns are left out
+            yield Way(whole + inside, max(0, added), (part,))
         for count in range(2, min(shape[CHANNELS] // LEAST_CHANNELS, MOST_STRIPS) + 1):
             part = Part(start, stop, count, CHANNELS)
             found = strips_of(graph, part)

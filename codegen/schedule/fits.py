@@ -105,5 +105,6 @@ def _ways_out(plan: Plan, missing: int, first: str) -> str:
     freed = peak.bytes - used_bytes([r for r in peak.live if r.kind != "input"])
     if freed and not plan.streamed and plan.scratchpad is None and len(plan.graph.inputs) == 1:
         enough = "" if freed >= missing else ", not enough alone"
-        ways.append(f"stream the input with --stream-input (it has {freed} B of its own at the peak{enough})")
+        way = "stream the input with --stream-input, or leave it where it is with --input-outside"
+        ways.append(f"{way} (it has {freed} B of its own at the peak{enough})")
     return f"{', '.join(ways)}, or lower the input's resolution"

@@ -1,0 +1,156 @@
+"""Strips and inputs outside the arena: the bytes of the network as it was, in less memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from codegen import api
+from codegen.errors import ArenaLimitUnreachable, CompileError, InputNotOutside, OptionBad
+from codegen.golden.interpreter import run_graph
+from codegen.host import Network
+from codegen.ir.graph import Graph
+from codegen.pipeline import Compiled, Options, compile_file, compile_graph
+from codegen.target import load_target
+from tests.e2e.projects import random_feeds, written
+from tests.passes.test_cut_strips import inverted
+from tests.support.graphs import Sketch, keeping
+from tests.support.networks import network_path
+from tests.support.real import model_path
+from tests.support.tools import require_tool
+
+MSF_CNN = {25: 25_674, 30: 21_288, 38: 15_340}
+"""Bytes that msf-CNN publishes for MobileNetV2-0.35-144, by per cent of products more; its input is not counted."""
+
+
+def image(size: int = 48) -> Graph:
+    """Blocks as MobileNetV2 has them: wide inside, narrow between, each of half the resolution."""
+    s = Sketch("image", seed=5)
+    x = s.conv(s.input((1, size, size, 3)), 8, stride=2)
+    for _ in range(2):
+        x = s.conv(s.conv(s.conv(x, 32, 1), 32, stride=2, groups=32), 8, 1)
+    return s.graph(x)
+
+
+def compile_for(graph: Graph, **options: object) -> Compiled:
+    target = load_target("generic")
+    memories = tuple(replace(m, bytes=None) for m in target.memories)
+    asked = Options(target="generic", **{"goal": "memory", "input_outside": True, **options})  # type: ignore[arg-type]
+    return compile_graph(graph, replace(target, memories=memories), asked)
+
+
+def check(made: Compiled, graph: Graph, folder: Path) -> None:
+    """Golden of the network as it was, against C."""
+    with Network(written(folder / "project", made).folder) as net:
+        for feeds in random_feeds(made, 2):
+            golden = run_graph(graph, feeds)
+            outputs = net.run_raw(feeds)
+            for face, found in zip(graph.outputs, outputs.values(), strict=True):
+                assert np.array_equal(found, golden[face.value])
+
+
+@pytest.mark.parametrize("weights", ["c", "blob"])
+def test_strips_take_less_memory_and_give_the_same_bytes(weights: str, tmp_path: Path) -> None:
+    require_tool("cc")
+    graph = image()
+    plain, small = compile_for(graph), compile_for(graph, max_recompute=60.0, weights=weights)
+    assert small.plan.arena_bytes < 0.8 * plain.plan.arena_bytes
+    assert 0 < small.manifest["recomputed_macs"] <= 0.6 * plain.manifest["macs"]
+    assert small.manifest["macs"] == plain.manifest["macs"]
+    check(small, graph, tmp_path)
+
+
+def test_a_limit_takes_the_fewest_products_that_meet_it(tmp_path: Path) -> None:
+    require_tool("cc")
+    graph = image()
+    plain, small = compile_for(graph), compile_for(graph, max_recompute=200.0)
+    points = [p for p in small.plan.front if p.recomputed_macs]
+    assert [p.peak_bytes for p in points if p.chosen] == [small.plan.arena_bytes]
+    assert len(points) > 1
+    for point in points:
+        limited = compile_for(graph, max_recompute=200.0, arena_limit=point.peak_bytes)
+        assert limited.plan.arena_bytes <= point.peak_bytes
+        assert limited.plan.recomputed_macs <= point.recomputed_macs
+    roomy = compile_for(graph, max_recompute=200.0, arena_limit=plain.plan.arena_bytes)
+    assert roomy.plan.recomputed_macs == 0
+    with pytest.raises(ArenaLimitUnreachable):
+        compile_for(graph, max_recompute=200.0, arena_limit=small.plan.arena_bytes // 2)
+
+
+def test_the_front_falls_in_memory_as_products_rise() -> None:
+    front = [p for p in compile_for(image(), max_recompute=200.0).plan.front if p.recomputed_macs]
+    assert front == sorted(front, key=lambda p: p.peak_bytes)
+    assert [p.recomputed_macs for p in front] == sorted((p.recomputed_macs for p in front), reverse=True)
+
+
+@pytest.mark.parametrize("how", ["memory", "speed"])
+def test_an_input_outside_is_read_where_it_lies_and_stays_as_it_is(how: str, tmp_path: Path) -> None:
+    require_tool("cc")
+    for graph in (inverted(), image(), keeping()):
+        inside, made = compile_for(graph, goal=how, input_outside=False), compile_for(graph, goal=how)
+        (port,) = made.program.inputs
+        assert made.plan.arena_bytes <= inside.plan.arena_bytes
+        assert port.operand.offset >= made.plan.arena_bytes
+        with Network(written(tmp_path / f"{graph.name}", made).folder) as net:
+            feeds = random_feeds(made, 1)[0]
+            golden = run_graph(graph, feeds)
+            outputs = net.run_raw(feeds)
+            left = bytes(net.ffi.buffer(net.lib.lam_host_input(net.handle, 0), feeds[port.operand.value].nbytes))
+            assert left == feeds[port.operand.value].tobytes()
+            for face, found in zip(graph.outputs, outputs.values(), strict=True):
+                assert np.array_equal(found, golden[face.value])
+
+
+def test_an_input_outside_is_refused_where_it_cannot_be() -> None:
+    s = Sketch("two", seed=1)
+    graph = s.graph(s.conv(s.input((1, 4, 4, 3)), 3), s.conv(s.input((1, 4, 4, 3), name="z"), 3))
+    with pytest.raises(InputNotOutside, match="2 inputs"):
+        compile_for(graph)
+    with pytest.raises(OptionBad, match="beside stream_input"):
+        Options(stream_input=True, input_outside=True)
+    with pytest.raises(CompileError, match="LAM-SCHEDULE-307"):
+        compile_file(model_path("resnet8_qdq"), Options(target="gap8-like", input_outside=True))
+
+
+@pytest.mark.parametrize("share", [-1.0, 500.0, float("nan")])
+def test_a_share_that_cannot_be_is_refused(share: float) -> None:
+    with pytest.raises(OptionBad, match="0 to 400"):
+        Options(max_recompute=share)
+
+
+def test_streamed_inputs_and_whole_ones_have_strips_behind_them(tmp_path: Path) -> None:
+    """The first part cannot be one where rows come once; a later one can, and with the input in the arena any."""
+    require_tool("cc")
+    graph = image()
+    for options in ({"stream_input": True, "input_outside": False}, {"input_outside": False}):
+        made = compile_for(graph, max_recompute=200.0, **options)
+        assert made.plan.arena_bytes <= compile_for(graph, **options).plan.arena_bytes
+        check(made, graph, tmp_path / str(len(options)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", MSF_CNN)
+def test_less_memory_than_msf_cnn_at_its_own_share_of_products(share: int) -> None:
+    found = api.inspect(
+        network_path("mobilenet_v2_0.35_144"),
+        "cortex-m4",
+        goal="memory",
+        input_outside=True,
+        max_recompute=float(share),
+    )
+    assert found.arena_bytes is not None
+    assert found.plan is not None
+    assert found.macs is not None
+    assert found.arena_bytes < MSF_CNN[share]
+    assert 100 * found.plan.recomputed_macs <= share * found.macs
+
+
+def test_a_real_network_in_strips_equals_golden() -> None:
+    require_tool("cc")
+    asked = {"goal": "memory", "input_outside": True, "max_recompute": 10.0}
+    made = compile_file(model_path("vww_qdq"), Options(target="cortex-m4", vectors=0, **asked))  # type: ignore[arg-type]
+    assert made.plan.arena_bytes <= 10_500
+    assert api.verify(model_path("vww_qdq"), target="cortex-m4", samples=2, **asked).equal  # type: ignore[arg-type]

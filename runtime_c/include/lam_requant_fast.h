@@ -76,7 +76,7 @@ static inline int32_t lam_high_product_doubled(int32_t a, int32_t b)
     __asm__("smmlar %0, %1, %2, %1" : "=r"(rounded) : "r"(a), "r"((uint32_t)b << 1));
     return rounded;
 #else
-    return lam_high_product_rounded((int32_t)((uint32_t)a << 1), b);
+    return lam_high_product_rounded((int32_t)(uint32_t)((uint64_t)(uint32_t)a << 1), b); /* the low 32 bits of 2 a */
 #endif
 }
 

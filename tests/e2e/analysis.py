@@ -29,6 +29,7 @@ DMA = Options(target="gap8-like")
 CORES = Options(target="gap8-cores")
 STREAMED = Options(target="generic", weights="blob", stream_input=True)
 FLOAT = Options(target="generic", requant="ort")
+STRIPS = Options(target="generic", goal="memory", input_outside=True, max_recompute=60.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Subject:
 
 _HOW = {
     **{PLAIN: "generic", DMA: "gap8-like", CORES: "gap8-cores"},
-    **{STREAMED: "generic, streamed, blob", FLOAT: "generic, ort"},
+    **{STREAMED: "generic, streamed, blob", FLOAT: "generic, ort", STRIPS: "generic, in strips, input outside"},
 }
 _TINY = ("kws_int8", "vww_int8", "ad_int8", "resnet8_int8", "strww_int8")
 _DIALECTS = (
@@ -78,6 +79,7 @@ _OTHERWISE = {
     CORES: ("resnet8_int8",),
     STREAMED: ("kws_int8", "vww_int8", "shuffle__inc_qdq", "dscnn__ort_dyn21_qdq_u16u8_pt"),
     FLOAT: ("mnist_cnn_qdq",),
+    STRIPS: ("vww_int8", "mbv2__ort_ts17_qdq_s16s8_ms"),
 }
 SUBJECTS = (
     *(Subject(model) for model in _MODELS.values()),
@@ -85,7 +87,7 @@ SUBJECTS = (
     Subject(("SVDF", "int8", 1)),
     *(Subject(_MODELS[name], options) for options, names in _OTHERWISE.items() for name in names),
 )
-"""Twenty networks of ../shared and three drawn ones; some again for a scratchpad, streamed, or with floats."""
+"""Twenty networks of ../shared and three drawn ones; some again for a scratchpad, in strips, streamed, or in floats."""
 
 INTEGER = ("-g", "-O1", "-fsanitize=undefined,integer", "-fno-sanitize-recover=all")
 WRAPS: Mapping[str, str] = {"*_svdf": "sums wrap around in 32 bits, as the reference's do (codegen/ops/svdf.py)"}

@@ -52,6 +52,7 @@ SUBJECTS: Mapping[str, Subject] = {
     "plain": Subject(DIGITS, Options(target="generic"), quick=True),
     "streamed": Subject(TINY, Options(target="generic", stream_input=True)),
     "blob": Subject(DIGITS, Options(target="generic", weights="blob")),
+    "outside": Subject(DIGITS, Options(target="generic", goal="memory", input_outside=True, max_recompute=100.0)),
     "buffer": Subject(DIGITS, Options(target="generic", weights_buffer=2048, pinned=("stem",), mapped=("classify",))),
     "buffer, with hook and trace": Subject(
         DIGITS, Options(target="generic", weights_buffer=2048, name="net"), ("-DNET_HOOK", "-DNET_TRACE")

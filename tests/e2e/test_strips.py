@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from codegen.host import Network
 from codegen.ir.graph import Graph
 from codegen.pipeline import Compiled, Options, compile_file, compile_graph
 from codegen.target import load_target
+from tests.e2e.libraries import Memory, loaded, status
 from tests.e2e.projects import random_feeds, written
 from tests.passes.test_cut_strips import inverted
 from tests.support.graphs import Sketch, keeping
@@ -102,6 +104,35 @@ def test_an_input_outside_is_read_where_it_lies_and_stays_as_it_is(how: str, tmp
             assert left == feeds[port.operand.value].tobytes()
             for face, found in zip(graph.outputs, outputs.values(), strict=True):
                 assert np.array_equal(found, golden[face.value])
+
+
+def test_another_place_of_the_input_is_taken_from_the_next_run_on(tmp_path: Path) -> None:
+    require_tool("cc")
+    made = compile_for(image(), max_recompute=100.0)
+    name, output = made.program.inputs[0].operand.value, made.program.outputs[0].operand.value
+    library = loaded(written(tmp_path / "project", made), tmp_path)
+    feeds = [sample[name] for sample in random_feeds(made, 2)[:2]]
+    golden = [run_graph(made.imported, {name: x})[output] for x in feeds]
+    first, second = (library.aligned(x.tobytes()) for x in feeds)
+    arena, size = library.aligned(bytes(made.plan.arena_bytes)), made.plan.arena_bytes
+
+    def set_input(place: int | None) -> str:
+        return status(library.call("set_input", library.net, ctypes.c_void_p(place)))
+
+    def run() -> np.ndarray:
+        assert status(library.call("run", library.net)) == "LAM_OK"
+        return library.output()
+
+    assert set_input(second) == "LAM_ERROR_NOT_READY"
+    assert library.init(Memory(arena, size, first, feeds[0].nbytes - 1)) == "LAM_ERROR_REGION_SIZE"
+    assert library.init(Memory(arena, size, first, feeds[0].nbytes)) == "LAM_OK"  # where others have weights
+    assert np.array_equal(run(), golden[0])
+    assert np.array_equal(run(), golden[0])
+    assert set_input(second) == "LAM_OK"
+    assert np.array_equal(run(), golden[1])
+    assert set_input(None) == "LAM_ERROR_NULL"
+    assert set_input(first + 1) == "LAM_ERROR_REGION_ALIGN"
+    assert np.array_equal(run(), golden[1])
 
 
 def test_an_input_outside_is_refused_where_it_cannot_be() -> None:

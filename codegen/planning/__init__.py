@@ -55,7 +55,7 @@ def plan_in_best_order(
     Where memory is short, a network on wide images competes in turned form too, and outputs that lie over inputs; and
     where they may be recomputed, parts in strips.
     """
-    if not options.max_recompute:
+    if not options.max_recompute or target.dma is not None:
         return _plan_as_it_is(graph, kernels, target, options, table)
     from codegen.planning.strips import plan_in_strips
 

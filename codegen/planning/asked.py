@@ -93,9 +93,11 @@ def said(options: Options, target: Target) -> str:
 
 def planning_notes(options: Options, target: Target) -> tuple[str, ...]:
     """What was asked of the plan, and changes nothing."""
-    if target.dma is None or options.goal in (None, "size"):
+    if target.dma is None:
         return ()
-    return (f"goal {options.goal} changes nothing: {target.name} has a scratchpad, its plan has fewest cycles",)
+    idle = [] if options.goal in (None, "size") else [f"goal {options.goal}"]
+    idle += [f"max_recompute {options.max_recompute:g}"] if options.max_recompute else []
+    return tuple(f"{what} changes nothing: {target.name} has a scratchpad, its plan has fewest cycles" for what in idle)
 
 
 def accelerator_notes(graph: Graph, target: Target) -> tuple[str, ...]:

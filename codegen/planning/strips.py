@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Protocol
 
-from codegen.errors import ArenaLimitUnreachable
+from codegen.errors import ArenaLimitUnreachable, OptionBad
 from codegen.ir.form import Form
 from codegen.ir.graph import Graph
 from codegen.ir.plan import FrontPoint, Plan
@@ -25,7 +25,7 @@ from codegen.planning.arena import plan_arena
 from codegen.planning.asked import choose_goal
 from codegen.planning.orders import Candidates
 from codegen.records import record
-from codegen.schedule import BALANCED, Flows, Process, grouping_of
+from codegen.schedule import BALANCED, Flows, Process, grouping_of, limit_unreachable
 from codegen.target import Target
 
 _MAP = 4
@@ -87,8 +87,13 @@ def plan_in_strips(
     """The plan that the options ask for, with as few products made again as its memory allows.
 
     Raises:
-        CompileError: as the planner, where strips do not help.
+        ArenaLimitUnreachable: LAM-SCHEDULE-303, with the smallest plan that was found, strips or not.
+        OptionBad: LAM-IMPORT-030, for a weights buffer.
+        CompileError: as the planner.
     """
+    if options.weights_buffer:
+        hint = "leave one out: weights that come through a buffer would be read again for each strip"
+        raise OptionBad(f"{options.max_recompute:g} beside a weights buffer", where="max_recompute", hint=hint)
     goal = choose_goal(options, target)
     ram = target.ram_bytes
     try:
@@ -111,10 +116,13 @@ def plan_in_strips(
 
     whole = planned()
     found = [planned(way.parts, way.added) for way in Ways(graph, kernels, options, flows).tried(limit)]
-    best = _chosen([whole, *found], goal, limit)
-    if best is None or best is whole:
+    best, smallest = _chosen([whole, *found], goal, limit), min([whole, *found], key=lambda f: f.bytes)
+    if best is None and options.arena_limit is not None:
+        raise limit_unreachable(smallest.plan, options.arena_limit)
+    best = best or smallest
+    if best is whole:
         return planner(graph, kernels, options=options)
-    asked = small if limit is None else replace(options, arena_limit=limit)
+    asked = small if limit is None or best is smallest else replace(options, arena_limit=limit)
     forms = choose_kernels(best.graph, target, table, goal=goal)
     plan, forms = planner(best.graph, forms, options=asked, flows=best.flows)
     front = (*_front(whole, found, best, plan), *(replace(p, chosen=False) for p in whole.plan.front))
@@ -168,7 +176,7 @@ class Ways:
         """The ways worth planning; with a limit those of fewest products that may meet it, else the smallest."""
         ways = self.front()
         if limit is not None:
-            ways = [w for w in ways if w.bytes <= limit * _HOPEFUL][-TRIED:]
+            ways = [w for w in ways if w.bytes <= limit * _HOPEFUL][-TRIED:] or ways[:1]
         return sorted(ways, key=lambda w: w.bytes)[:TRIED]
 
     def front(self) -> list[Way]:

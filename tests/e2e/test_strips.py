@@ -146,6 +146,19 @@ def test_an_input_outside_is_refused_where_it_cannot_be() -> None:
         compile_file(model_path("resnet8_qdq"), Options(target="gap8-like", input_outside=True))
 
 
+def test_strips_are_not_made_of_weights_that_come_through_a_buffer() -> None:
+    with pytest.raises(OptionBad, match="beside a weights buffer"):
+        compile_for(image(), max_recompute=50.0, weights_buffer=2048)
+
+
+def test_the_error_of_a_limit_names_the_smallest_plan_of_all() -> None:
+    smallest = compile_for(image(), max_recompute=200.0).plan.arena_bytes
+    with pytest.raises(ArenaLimitUnreachable) as raised:
+        compile_for(image(), max_recompute=200.0, arena_limit=smallest // 2)
+    found = int(str(raised.value).partition("smallest arena found is ")[2].partition(" B")[0])
+    assert found <= 1.1 * smallest
+
+
 @pytest.mark.parametrize("share", [-1.0, 500.0, float("nan")])
 def test_a_share_that_cannot_be_is_refused(share: float) -> None:
     with pytest.raises(OptionBad, match="0 to 400"):

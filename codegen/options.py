@@ -73,7 +73,7 @@ class Options:
         input_outside: the input lies where the caller has it (a camera's frame, flash), outside the arena, and is only
             read; LAM-SCHEDULE-307 when that cannot be.
         max_recompute: per cent of multiply-accumulates that may be made more than once, so that parts of the network
-            run in vertical strips: as many as goal and limit ask for.  0 for none.
+            run in strips: as many as goal and limit ask for.  0 for none.
         model_version: what the firmware may be told of the model's version (NAME_MODEL_VERSION, NAME_info).
         labels: what the numbers of an output mean, in order; of the first output whose last axis has as many
             (LAM-EMIT-006 when there is none).  Without them those that the model's file carries, if they fit.

@@ -12,7 +12,6 @@ from codegen.cli.console import Command, common, json_option, show
 from codegen.cli.options import config_option, model_options, preprocess_option, stack_option
 from codegen.cli.progress import Progress
 from codegen.datafiles import read_labels
-from codegen.ir.plan import INPUT
 from codegen.options import PACKAGES
 from codegen.report.columns import Size, size_text
 from codegen.report.manifest import said_arithmetic
@@ -71,7 +70,7 @@ def command(model: str, target: str, out: str, as_json: bool, quiet: bool, verbo
 
 def _beside(memory: Mapping[str, Any]) -> tuple[str, str]:
     """Memory beside the arena: the input's, where that is the caller's, or more of the network's own."""
-    if memory["memory"] == INPUT:
+    if memory["given"]:
         return "", f"and the input, {size_text(memory['bytes'])}, where the caller has it"
     return f"in {memory['memory']}", f"{size_text(memory['bytes'])} more working memory"
 

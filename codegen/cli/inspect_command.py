@@ -9,7 +9,6 @@ import click
 from codegen.cli.console import Command, common, json_option, say, show
 from codegen.cli.options import model_options, stack_option
 from codegen.cli.progress import Progress
-from codegen.ir.plan import INPUT
 from codegen.report.columns import Size, all_columns, size_text
 from codegen.report.plan_text import plan_text
 from codegen.report.table import bound_text, readable, shape_text, share_text, text_pairs, text_table
@@ -171,8 +170,7 @@ def _totals(result: Inspection) -> str:
         pairs.append(("arena", share_text(result.arena_bytes, result.ram_bytes)))
         pairs.append(("", bound_text(result.arena_bytes, result.arena_lower_bound_bytes or 0)))
     for memory in result.plan.memories[1:] if result.plan else ():
-        outside = result.plan is not None and result.plan.outside and memory.memory == INPUT
-        pairs.append(("input outside" if outside else f"in {memory.memory}", size_text(memory.bytes)))
+        pairs.append(("input outside" if memory.given else f"in {memory.memory}", size_text(memory.bytes)))
     if result.stack is not None:
         pairs.append(("stack", f"{size_text(result.stack.bytes)} ({result.stack.flags})"))
     notes = [f"  note: {n}" for n in result.notes]

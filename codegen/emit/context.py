@@ -23,7 +23,7 @@ from codegen.emit.spelling import ArrayView, array_lines
 from codegen.emit.steps import Steps, TableView
 from codegen.errors import OptionBad
 from codegen.ir.camera import CameraProgram
-from codegen.ir.plan import INPUT, Region
+from codegen.ir.plan import Region
 from codegen.ir.postprocess import PostProgram
 from codegen.ir.program import ConstRow, Port, Program
 from codegen.ir.weights import Params
@@ -244,9 +244,8 @@ def _params_view(params: Params, names: Names, *, spelled: bool = True) -> Param
 
 
 def _region_view(region: Region) -> RegionView:
-    given = region.memory == INPUT
-    what = "the input, wherever it lies: it is only read" if given else f"in the slower memory {region.memory}"
-    return RegionView(region.memory, region.memory.upper(), region.bytes, what, given)
+    what = "the input, wherever it lies: it is only read" if region.given else f"in the slower memory {region.memory}"
+    return RegionView(region.memory, region.memory.upper(), region.bytes, what, region.given)
 
 
 def _scratchpad_view(program: Program, names: Names) -> ScratchpadView | None:

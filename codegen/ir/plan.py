@@ -21,8 +21,6 @@ from codegen.records import record
 
 ARENA = "arena"
 """What the working memory in the fastest memory is called where there are others."""
-INPUT = "input"
-"""What the region is called that the network's input lies in where its caller holds it; it is only read."""
 
 
 @record(kw_only=True)
@@ -76,6 +74,7 @@ class Region:
     """Working memory beside the arena, in a slower memory of the chip: offsets from `start` on, `bytes` of them.
 
     No placement of what lies there can beat `lower_bound_bytes`.  `cost` is that of a byte read or written, beside 1.
+    `given`: it is the caller's, holds the network's input, and is only read.
     """
 
     memory: str
@@ -83,11 +82,18 @@ class Region:
     bytes: int
     lower_bound_bytes: int
     cost: int
+    given: bool = False
 
     @property
     def stop(self) -> int:
         """The first offset behind it."""
         return self.start + self.bytes
+
+
+def is_given(regions: Sequence[Region], offset: int) -> bool:
+    """Whether an offset lies in memory that is the caller's."""
+    region = region_at(regions, offset)
+    return region is not None and region.given
 
 
 def region_at(regions: Sequence[Region], offset: int) -> Region | None:

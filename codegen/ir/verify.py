@@ -13,7 +13,7 @@ from itertools import combinations
 
 from codegen.errors import CompileError
 from codegen.ir.graph import Graph, Node, State
-from codegen.ir.plan import Plan, Storage, region_at
+from codegen.ir.plan import Plan, Storage, is_given, region_at
 from codegen.ir.producer import Step
 from codegen.ir.program import Call, GroupProgram, Operand, Program
 from codegen.ir.shape import row_count, row_elements
@@ -206,6 +206,16 @@ def _verify_regions(form: Plan | Program) -> None:
     _unique("region", (region.memory for region in form.regions))
 
 
+def _verify_given(program: Program) -> None:
+    """Memory that is the caller's is only read."""
+    calls = [call for group in program.groups for call in group.calls]
+    written = {out.value: out.offset for call in calls for out in call.outputs}
+    written |= {f"scratch of {c.node.name}": c.scratch_offset for c in calls if c.scratch_offset is not None}
+    written |= {f"state {s.name}": s.operand.offset for s in program.states}
+    for what, offset in written.items():
+        _hold(not is_given(program.regions, offset), f"{what} is written into memory that is the caller's")
+
+
 def _extent(place: Storage) -> tuple[int, int]:
     return place.offset, place.offset + place.bytes
 
@@ -352,6 +362,7 @@ def verify_program(program: Program) -> None:
     _verify_regions(program)
     for port in (*program.inputs, *program.outputs):
         _verify_operand(program, port.operand)
+    _verify_given(program)
     for state in program.states:
         _verify_operand(program, state.operand)
         _verify_operand(program, state.renewed)

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from codegen.errors import ArenaLimitUnreachable, OptionBad
 from codegen.ir.form import Form
-from codegen.ir.graph import Graph
+from codegen.ir.graph import Graph, Node
 from codegen.ir.plan import FrontPoint, Plan
 from codegen.ir.shape import Span
 from codegen.kernels import KernelTable, choose_kernels, kernel_needs
@@ -96,6 +96,7 @@ def plan_in_strips(
         raise OptionBad(f"{options.max_recompute:g} beside a weights buffer", where="max_recompute", hint=hint)
     goal = choose_goal(options, target)
     ram = target.ram_bytes
+    as_it_is: tuple[Plan, dict[int, Form]] | None = None
     try:
         plain, forms = planner(graph, kernels, options=options)
     except ArenaLimitUnreachable:
@@ -106,28 +107,34 @@ def plan_in_strips(
         if fits and (goal == "speed" or options.arena_limit is not None):
             return plain, forms
         limit = None if fits else ram
+        as_it_is = (plain, forms)
     small, flows = replace(options, goal="memory", arena_limit=None), Flows()
 
-    def planned(parts: tuple[Part, ...] = (), added: int = 0) -> _Found:
+    def planned(parts: tuple[Part, ...] = ()) -> _Found:
         cut, ends = cut_strips(graph, parts)
         order = (cut, choose_kernels(cut, target, table, goal=goal))
-        known = Flows(ends, flows)
-        return _Found(plan_arena(Candidates([order]), target, small, known), added, cut, known)
+        known, more = Flows(ends, flows), max(0, _products(cut) - _products(graph))
+        return _Found(plan_arena(Candidates([order]), target, small, known), more, cut, known)
 
     whole = planned()
-    found = [planned(way.parts, way.added) for way in Ways(graph, kernels, options, flows).tried(limit)]
+    found = [planned(way.parts) for way in Ways(graph, kernels, options, flows).tried(limit)]
     best, smallest = _chosen([whole, *found], goal, limit), min([whole, *found], key=lambda f: f.bytes)
     if best is None and options.arena_limit is not None:
         raise limit_unreachable(smallest.plan, options.arena_limit)
+    if best is whole or (best is None and smallest is whole):
+        return as_it_is or planner(graph, kernels, options=options)
+    asked = small if best is None or goal == "memory" else replace(options, arena_limit=_most(found, whole, limit))
     best = best or smallest
-    if best is whole:
-        return planner(graph, kernels, options=options)
-    asked = small if limit is None or best is smallest else replace(options, arena_limit=limit)
     forms = choose_kernels(best.graph, target, table, goal=goal)
     plan, forms = planner(best.graph, forms, options=asked, flows=best.flows)
     front = (*_front(whole, found, best, plan), *(replace(p, chosen=False) for p in whole.plan.front))
     front = tuple(sorted(front, key=lambda p: p.peak_bytes))
     return replace(plan, front=front, recomputed_macs=best.added), forms
+
+
+def _most(found: Sequence[_Found], whole: _Found, limit: int | None) -> int:
+    """Bytes within which the fastest plan is taken."""
+    return limit or int(min(f.bytes for f in (whole, *found)) * BALANCED)
 
 
 def _chosen(found: Sequence[_Found], goal: str, limit: int | None) -> _Found | None:
@@ -145,8 +152,17 @@ def _front(whole: _Found, found: Sequence[_Found], best: _Found, plan: Plan) -> 
         if one is best or one.bytes < least:
             made = plan if one is best else one.plan
             point = next(p for p in made.front if p.chosen)
-            yield replace(point, peak_bytes=made.arena_bytes, chosen=one is best, recomputed_macs=one.added)
+            yield replace(point, chosen=one is best, recomputed_macs=one.added)
             least = min(least, one.bytes)
+
+
+def _macs(graph: Graph, node: Node) -> int:
+    view = graph.view(node)
+    return view.op.macs(view.ins, view.outs)
+
+
+def _products(graph: Graph) -> int:
+    return sum(_macs(graph, node) for node in graph.nodes)
 
 
 class Ways:
@@ -160,8 +176,8 @@ class Ways:
         self.streamed = self.source if options.stream_input else ""
         self.needs = kernel_needs(graph, kernels)
         self.grouping = grouping_of(graph, self.needs, "", None, self.outside, flows)
-        self.macs = [view.op.macs(view.ins, view.outs) for view in map(graph.view, graph.nodes)]
-        found = ((stop, self._crossing(stop)) for stop in range(1, len(graph.nodes)))
+        self.macs = [_macs(graph, node) for node in graph.nodes]
+        found = ((stop, self._crossing(stop)) for stop in range(1, len(graph.nodes) + 1))
         self.cuts = {stop: name for stop, name in found if name and len(graph.type(name).shape) == _MAP}
         self._known: dict[tuple[int, int], Mapping[str, int]] = {}
         self._made: dict[tuple[int, int], tuple[Sequence[Strip], Sequence[int]]] = {}
@@ -169,8 +185,10 @@ class Ways:
     def _crossing(self, stop: int) -> str | None:
         """The one tensor that nodes from `stop` on read of what comes before, made by the node before `stop`."""
         made = {out for node in self.graph.nodes[:stop] for out in node.outputs} | set(self.graph.source_values)
-        read = {name for node in self.graph.nodes[stop:] for name in node.inputs} | self.graph.output_values
-        return next(iter(made & read)) if made & read == set(self.graph.nodes[stop - 1].outputs) else None
+        read = {name for node in self.graph.nodes[stop:] for name in node.inputs}
+        last = self.graph.nodes[stop - 1].outputs
+        crossing = made & read if stop < len(self.graph.nodes) else set(last)
+        return last[0] if crossing == {last[0]} and len(last) == 1 else None
 
     def tried(self, limit: int | None) -> list[Way]:
         """The ways worth planning; with a limit those of fewest products that may meet it, else the smallest."""
@@ -201,6 +219,9 @@ class Ways:
         """One part, in any number of strips."""
         graph, read = self.graph, self.cuts[start] if start else self.source
         if entry(graph, start, stop) != read or (start == 0 and self.streamed):
+            return
+        inner = (out for node in graph.nodes[start : stop - 1] for out in node.outputs)
+        if any(name in graph.output_values for name in inner):
             return
         held = 0 if read == self.outside else graph.type(read).bytes
         whole = held + graph.type(self.cuts[stop]).bytes

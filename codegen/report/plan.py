@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from codegen.ir.plan import ARENA, INPUT, FrontPoint, Plan, place_of
+from codegen.ir.plan import ARENA, FrontPoint, Plan, place_of
 from codegen.ir.program import Call, GroupProgram, Program
 from codegen.prove import ShadowReport, bank_conflicts
 from codegen.records import record
@@ -112,7 +112,7 @@ class MemoryRecord:
     """Working memory: the arena, which is in the chip's fastest memory, or what a slower one of that name holds.
 
     `cost` is that of a byte read or written, beside 1.  `moved_bytes` are those of rows that kernel calls were given
-    and made; null where kernels work in the scratchpad.
+    and made; null where kernels work in the scratchpad.  `given` memory is the caller's, and holds the input.
     """
 
     memory: str
@@ -120,6 +120,7 @@ class MemoryRecord:
     lower_bound_bytes: int
     cost: int
     moved_bytes: int | None
+    given: bool = False
 
 
 @record
@@ -197,7 +198,7 @@ def plan_record(plan: Plan, program: Program, shadow: ShadowReport) -> PlanRecor
         lower_bound_bytes=plan.lower_bound_bytes,
         gap_bytes=plan.arena_bytes - plan.lower_bound_bytes,
         streamed=plan.streamed,
-        outside=next((r.memory for r in plan.regions if r.memory == INPUT), "") and plan.graph.inputs[0].value,
+        outside=plan.graph.inputs[0].value if any(region.given for region in plan.regions) else "",
         recomputed_macs=plan.recomputed_macs,
         kernel_calls=sum(g.kernel_calls for g in groups),
         weights_bytes=sum(g.weights_bytes for g in groups),
@@ -230,7 +231,9 @@ def _memories(plan: Plan, program: Program, shadow: ShadowReport) -> tuple[Memor
         moved[place_of(plan.regions, plan.storage[tensor].offset)[0]] += size
     first = None if program.scratchpad else moved[ARENA]
     arena = MemoryRecord(ARENA, plan.arena_bytes, plan.lower_bound_bytes, 1, first)
-    others = (MemoryRecord(r.memory, r.bytes, r.lower_bound_bytes, r.cost, moved[r.memory]) for r in plan.regions)
+    others = (
+        MemoryRecord(r.memory, r.bytes, r.lower_bound_bytes, r.cost, moved[r.memory], r.given) for r in plan.regions
+    )
     return (arena, *others)
 
 

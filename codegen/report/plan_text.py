@@ -146,4 +146,5 @@ def _front(plan: PlanRecord) -> str:
         for p in plan.front
     ]
     table = text_table(["live B", "time", "groups", *again, ""], rows)
-    return f"plans that no other one beats in both memory and time\n{table}"
+    also = ", or in memory and in what is made again" if again else ""
+    return f"plans that no other one beats in both memory and time{also}\n{table}"

@@ -198,7 +198,8 @@ class Grouping:
         if start in self.alone:
             yield self.alone[start]
         first = self.rows.nodes[start]
-        if not first.barrier and not first.accumulates:
+        ends = self.graph.nodes[start].name in self._flows.ends
+        if not (first.barrier or first.accumulates or ends):
             yield from self._longer(start)
 
     def _longer(self, start: int) -> Iterator[Candidate]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from codegen.ir.plan import INPUT, Plan, place_of
+from codegen.ir.plan import Plan, is_given
 from codegen.records import record
 from codegen.schedule.planner import view_roots
 
@@ -129,7 +129,7 @@ def _tensors(plan: Plan) -> list[Resident]:
     found: list[Resident] = []
     for root, born in first.items():
         place = plan.storage[root]
-        if place.memory != "arena" or place_of(plan.regions, place.offset)[0] == INPUT:
+        if place.memory != "arena" or is_given(plan.regions, place.offset):
             continue
         kind: Kind = "ring" if place.ring < place.rows else "tensor"
         kind = "input" if root in inputs else "output" if root in outputs else kind

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from codegen.ir.graph import Graph
-from codegen.ir.plan import INPUT, FrontPoint, Group, Plan, Region, Storage
+from codegen.ir.plan import FrontPoint, Group, Plan, Region, Storage
 from codegen.records import record
 from codegen.schedule.arena import TRIES, Packing, pack
 from codegen.schedule.blocks import BEFORE, Block, BlockKind, Key, round_up, tensor
@@ -16,6 +16,8 @@ from codegen.target import Memory
 
 TENSOR_ALIGN = 4
 SCRATCH_ALIGN = 8
+_INPUT = "input"
+"""What memory is called that the caller's input lies in, unless one of the chip's is."""
 BALANCED = 1.15
 """`balanced` takes the fastest plan within this many times the smallest arena."""
 
@@ -181,7 +183,7 @@ def to_plan(placed: Placed, front: Sequence[FrontPoint], arena_align: int) -> Pl
         scratch=scratch,
         scratch_bytes=sizes,
         views=frozenset(i for i in range(len(grouping.graph.nodes)) if i not in grouping.needs),
-        arena_bytes=placed.packing.bytes,
+        arena_bytes=max(placed.packing.bytes, 1 if grouping.outside else 0),  # no C has an array of nothing
         arena_align=arena_align,
         lower_bound_bytes=placed.packing.bound,
         streamed=grouping.streamed,
@@ -194,8 +196,9 @@ def to_plan(placed: Placed, front: Sequence[FrontPoint], arena_align: int) -> Pl
 def _outside(grouping: Grouping, placed: Placed, arena_align: int) -> Region:
     """Where the input lies that the caller holds: behind all other memory."""
     size = grouping.graph.type(grouping.outside).bytes
-    end = placed.regions[-1].stop if placed.regions else placed.packing.bytes
-    return Region(INPUT, round_up(end, arena_align), size, size, 1)
+    end = placed.regions[-1].stop if placed.regions else max(1, placed.packing.bytes)
+    name = f"{_INPUT}_outside" if any(region.memory == _INPUT for region in placed.regions) else _INPUT
+    return Region(name, round_up(end, arena_align), size, size, 1, given=True)
 
 
 def _group(grouping: Grouping, candidate: Candidate, offsets: Mapping[Key, int]) -> Group:

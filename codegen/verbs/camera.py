@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from codegen.errors import OptionBad
 from codegen.golden.compare import Difference, first_difference
 from codegen.golden.interface import graph_ports
 from codegen.ir.camera import CameraProgram
@@ -40,8 +41,12 @@ def with_camera(compiled: Compiled, table: Path, options: Options) -> Compiled:
     """The same project with NAME_preprocess.h and .c, made of the file's `[preprocess]` table.
 
     Raises:
+        OptionBad: LAM-IMPORT-030, the input lies outside.
         CompileError: the ids of `load_preprocess` and `camera_program`.
     """
+    if options.input_outside:
+        hint = "leave one out: a camera's lines become the network's input, which they are written to"
+        raise OptionBad("true beside preprocess", where="input_outside", hint=hint)
     ports, _ = graph_ports(compiled.graph)
     camera = camera_program(load_preprocess(table), ports, bool(compiled.plan.streamed), str(table))
     return written_with(compiled, replace(compiled.emit, camera=camera), {"preprocess": _record(camera)}, options)

@@ -16,6 +16,9 @@ def files(project: Packaged) -> dict[str, bytes]:
     if view.form.blob:
         hint = "leave out --weights blob or the buffer: a module is part of the image, and so are its weights"
         raise PackageUnfit("weights are a file of their own", where="micropython", hint=hint)
+    if any(region.given for region in view.regions):
+        hint = "leave it out of --package, or compile without --input-outside"
+        raise PackageUnfit("its input lies outside the arena (--input-outside)", where="micropython", hint=hint)
     if view.regions:
         raise PackageUnfit("it works in several memories", where="micropython")
     folder = f"micropython/{view.name}"

@@ -35,6 +35,9 @@ def files(project: Packaged) -> dict[str, bytes]:
     if view.reads:
         hint = "leave the buffer out: the crate takes weights that are mapped"
         raise PackageUnfit("weights are read through a buffer (--weights-buffer)", where="rust", hint=hint)
+    if any(region.given for region in view.regions):
+        hint = "leave it out of --package, or compile without --input-outside"
+        raise PackageUnfit("its input lies outside the arena (--input-outside)", where="rust", hint=hint)
     if view.regions:
         raise PackageUnfit("it works in several memories", where="rust")
     more = {

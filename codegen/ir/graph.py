@@ -64,7 +64,7 @@ class Interface:
     perm: tuple[int, ...] | None = None
 
     def meaning(self, kind: TensorType) -> Quant | None:
-        """What the integers of its tensor stand for: themselves where the model has real numbers and no scale is said."""
+        """What its integers stand for: themselves where the model has real numbers and no scale is said."""
         plain = kind.quant is None and not kind.dtype.is_float and self.model_dtype == "float32"
         return Quant(1.0) if plain else kind.quant
 

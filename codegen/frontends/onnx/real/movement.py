@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from codegen.errors import AttributeBad, FormUnsupported, RowsLeftOver, ShapeMismatch
+from codegen.errors import AttributeBad, RowsLeftOver, ShapeMismatch, TrainingForm
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.frontends.onnx.tensors import constant_of, decode
@@ -240,8 +240,7 @@ def dropout(r: Reading, node: OnnxNode) -> Sequence[str]:
     training, ratio = r.optional_const(node, 2), r.optional_const(node, 1)
     drops = ratio is None or bool(np.any(ratio != 0))
     if (training is not None and np.any(training) and drops) or node.integer("is_test", 1) == 0:
-        hint = "export the model for inference (model.eval() in PyTorch)"
-        raise FormUnsupported("Dropout with training_mode true: its results are random", where=node.where, hint=hint)
+        raise TrainingForm.of("Dropout with training_mode true", node.where)
     x = r.value(node, 0)
     if not any(node.outputs[1:]):
         return [x]

@@ -35,8 +35,8 @@ _FAMILIES = (
         """\
 A multiplier of 32 bits, eight registers for arithmetic, no division and no floating point: real numbers are computed in
 software, the same bits at about 150 instructions a product, and a float network is better quantized first
-([float.md](../float.md), [quantize.md](../quantize.md)). Kernels keep their sums in the high registers. Memory is what these chips lack: `--stream-input`, `--goal memory`,
-[why_not_fit.md](../why_not_fit.md).""",
+([float.md](../float.md), [quantize.md](../quantize.md)). Kernels keep their sums in the high registers. Memory is what
+these chips lack: `--stream-input`, `--goal memory`, [why_not_fit.md](../why_not_fit.md).""",
     ),
     _Family(
         "cortex-m3",

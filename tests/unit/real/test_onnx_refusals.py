@@ -42,6 +42,26 @@ WRONG = {
         f"go = Constant <value = bool[1] {{1}}> () y, z = {_LOOP.replace('m,', ',')}",
         "LAM-IMPORT-004",
     ),
+    "an element put beyond the axis": (
+        "float[2,4] x, float[2,1] u",
+        "i = Constant <value = int64[2,1] {0, 4}> () y = ScatterElements <axis = 1> (x, i, u)",
+        "LAM-IMPORT-014",
+    ),
+    "an element taken from before the axis": (
+        "float[2,4] x",
+        "i = Constant <value = int64[2,1] {0, -5}> () y = GatherElements <axis = 1> (x, i)",
+        "LAM-IMPORT-014",
+    ),
+    "a slice put beyond an axis": (
+        "float[2,4] x, float[1] u",
+        "i = Constant <value = int64[1,2] {2, 3}> () y = ScatterND (x, i, u)",
+        "LAM-IMPORT-014",
+    ),
+    "a slice taken from beyond an axis": (
+        "float[2,4,3] x",
+        "i = Constant <value = int64[2,1] {3, 4}> () y = GatherND <batch_dims = 1> (x, i)",
+        "LAM-IMPORT-014",
+    ),
     "neither factors nor sizes": ("float[1,1,2,2] x", "y = Resize (x, , )", "LAM-IMPORT-014"),
     "computed sizes": ("float[1,1,2,2] x, int64[4] s", "y = Resize (x, , , s)", "LAM-IMPORT-023"),
     "weights that do not fit": (

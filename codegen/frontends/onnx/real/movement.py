@@ -11,6 +11,7 @@ import numpy as np
 from codegen.errors import AttributeBad, RowsLeftOver, ShapeMismatch, TrainingForm
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.real.reading import Reading, Table
+from codegen.frontends.onnx.real.scatter import check_positions
 from codegen.frontends.onnx.tensors import constant_of, decode
 from codegen.real.movement import (
     BlockMode,
@@ -206,9 +207,7 @@ def gather(r: Reading, node: OnnxNode) -> Sequence[str]:
     """Gather; constant positions are inside the tensor."""
     x, at = r.value(node, 0), r.value(node, 1)
     axis = r.axis(node, x, 0)
-    size, known = r.type(x).shape[axis], r.values[at].data
-    if known is not None and known.size and not (-size <= known.min() and known.max() < size):
-        raise ShapeMismatch(f"positions outside an axis of {size}", where=node.where)
+    check_positions(r, node, at, r.type(x).shape[axis : axis + 1])
     return [r.apply(Gather(axis), [x, at], node)]
 
 

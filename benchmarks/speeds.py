@@ -2,6 +2,7 @@
 
     python benchmarks/speeds.py --chips cortex-m4 --write
     python benchmarks/speeds.py --types s8 --parts alone --kernels softmax matmul --write      these lines alone
+    python benchmarks/speeds.py --chips cortex-m3 --types f32 --write       those of real numbers; the others stay
 
 Networks of synthetic layers (benchmarks/layers.py) are profiled (`lamina profile --cycles`) in rounds: in each one a
 layer gets a kernel that has not been counted for it yet, until all that serve it are.  What a thousand of each amount
@@ -42,9 +43,17 @@ from codegen.target import FEATURES, load_target
 from codegen.target.parts import AMOUNTS
 from codegen.toolkit import HOUSE
 
+NO_LIMIT = re.compile(r"^bytes = .*\n", re.MULTILINE)
 CHIPS = ("cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m55", "cortex-m7", "rv32imc", "rv64gcv", "esp8266")
-SAME = {"cortex-m0plus": ("cortex-m0",), "cortex-m4": ("cortex-m33",), "rv32imc": ("rv32imac", "rv32imafc")}
-"""Cores that run the same kernels, as their files say; without a table of cycles, they are instructions."""
+SAME: Mapping[str, tuple[str, ...]] = {
+    "cortex-m0plus": ("cortex-m0",),
+    "cortex-m4": ("cortex-m33",),
+    "rv32imc": ("rv32imac", "rv32imafc"),
+}
+"""Cores that run the same kernels, as their files say; without a table of cycles, they are instructions.
+
+Lines of real numbers are those of cores that have an FPU alike.
+"""
 DTYPES = ("s8", "s4", "f32")
 WAYS: Mapping[str, tuple[dict[str, Any], ...]] = {"s8": ({}, {"requant": "tflite"}), "s4": ({},), "f32": ({},)}
 """TFLite's rounding takes more instructions on some cores, and its files are half of what there is."""
@@ -58,7 +67,7 @@ TABLE_TEXT = r"# Of a thousand[^\n]*\nkernels = \[.*?\n\]\n"
 ROUNDS = 5
 RUNS = {kernel.name: kernel.run for kernel in TABLE.kernels}
 Rates = tuple[int, ...]
-_MOST, _LEAST = 5, 1e-3
+_MOST, _LEAST, WHOLE, REAL = 5, 1e-3, 8, 32
 
 
 @record
@@ -87,7 +96,24 @@ class Unseen(KernelTable):
 
 def sizes(view: NodeView) -> object:
     """What layers of equal cost have in common."""
-    return type(view.op).__name__, tuple(t.shape for t in (*view.ins, *view.outs)), view.ins[0].dtype
+    return (
+        type(view.op).__name__,
+        getattr(view.op, "name", ""),
+        tuple(t.shape for t in (*view.ins, *view.outs)),
+        view.ins[0].dtype,
+    )
+
+
+UNLIKE = "float_unary"
+"""A kernel whose functions take 7 to 600 instructions for an element in software, where one rate tells nothing."""
+
+
+def roomy(chip: str, folder: Path) -> str:
+    """A file of the chip without limits of memory, as the board that emulates it has room for all layers at once."""
+    (file,) = resource_dir("targets").rglob(f"chips/*/{chip}.toml")
+    path = folder / f"{chip}.toml"
+    path.write_text(NO_LIMIT.sub("", file.read_text()))
+    return str(path)
 
 
 def samples(chip: str, path: Path, rounds: int = ROUNDS, **words: Any) -> dict[str, list[Sample]]:
@@ -151,22 +177,24 @@ def table(found: Mapping[str, Sequence[Sample]]) -> list[str]:
     """The lines of `kernels` in [speed]: a kernel's instructions and cycles by kind and width of weights."""
     lines = []
     for kernel, counted in sorted(found.items()):
-        for kind, bits in sorted({(sample.kind, -sample.bits) for sample in counted}):
-            own = [sample for sample in counted if (sample.kind, -sample.bits) == (kind, bits)]
+        for kind, packed, bits in sorted({(sample.kind, sample.bits != WHOLE, sample.bits) for sample in counted}):
+            own = [sample for sample in counted if (sample.kind, sample.bits) == (kind, bits)]
             amounts = [sample.amounts for sample in own]
             instructions, cycles = (
                 list(fitted(amounts, told)) for told in ([s.instructions for s in own], [s.cycles for s in own])
             )
             rates = f"instructions = {instructions}, cycles = {cycles}"
-            narrow = "" if bits == -8 else f", bits = {-bits}"
-            lines.append(f'    {{ name = "{kernel}", kind = "{kind}"{narrow}, {rates} }},')
+            width = f", bits = {bits}" if packed else ""
+            lines.append(f'    {{ name = "{kernel}", kind = "{kind}"{width}, {rates} }},')
     return [HEAD, "kernels = [", *lines, "]"]
 
 
-def _of(line: str) -> tuple[str, str, bool]:
-    """The order of a table's lines: by kernel, by kind, and those of few bits behind."""
-    _, name, _, kind, *_ = line.split('"')
-    return name, kind, "bits" in line
+def _of(line: str) -> tuple[str, str, bool, int]:
+    """The order of a table's lines: by kernel, by kind, and those of other bits than 8 behind."""
+    _, name, _, kind, rest = line.split('"')
+    bits = re.search(r"bits = (\d+)", rest)
+    width = int(bits[1]) if bits else WHOLE
+    return name, kind, width != WHOLE, width
 
 
 def write(core: Path, lines: Sequence[str], only: Collection[str] = ()) -> None:
@@ -174,11 +202,16 @@ def write(core: Path, lines: Sequence[str], only: Collection[str] = ()) -> None:
     text = core.read_text()
     old = re.search(TABLE_TEXT, text, flags=re.DOTALL)
     if only and old is not None:
-        kept = [line for line in old[0].splitlines()[2:-1] if _of(line)[0] not in only]
-        made = [line for line in lines[2:-1] if _of(line)[0] in only]
-        lines = [*lines[:2], *sorted([*kept, *made], key=_of), lines[-1]]
+        made = {_of(line): line for line in lines[2:-1] if _of(line)[0] in only}
+        found = {_of(line): line for line in old[0].splitlines()[2:-1]} | made
+        lines = [*lines[:2], *(found[key] for key in sorted(found)), lines[-1]]
     text = re.sub(TABLE_TEXT, "", text, flags=re.DOTALL)
     core.write_text(text.replace("[speed]\n", "\n".join(["[speed]", *lines, ""]), 1))
+
+
+def _is_of_reals(line: str) -> bool:
+    name, _, _, width = _of(line)
+    return width == REAL or "f32" in name or name.startswith("float_")
 
 
 def main() -> None:
@@ -194,7 +227,8 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("build"), help="for the networks")
     given = parser.parse_args()
     given.folder.mkdir(exist_ok=True)
-    for chip in given.chips:
+    for name in given.chips:
+        chip = roomy(name, given.folder)
         found: dict[str, list[Sample]] = defaultdict(list)
         parts = [part == "weighted" for part in given.parts]
         for dtype, weighted in ((kind, part) for kind in given.types for part in WEIGHTED[kind] if part in parts):
@@ -206,11 +240,16 @@ def main() -> None:
             if (dtype, weighted) == ("f32", True) and "mve" in FEATURES[load_target(chip).isa]:
                 for kernel, counted in samples(chip, path, **FLUSHED).items():
                     found[kernel] += counted if kernel in OF_HELIUM else []
+        if not load_target(chip).has_fpu:
+            found.pop(UNLIKE, None)
         lines = table(found)
-        print("\n".join([f"# {chip}", *lines]), flush=True)
-        if given.write:
-            for core in (load_target(chip).core, *SAME.get(chip, ())):
-                write(resource_dir("targets") / "cores" / f"{core}.toml", lines, given.kernels)
+        print("\n".join([f"# {name}", *lines]), flush=True)
+        only = given.kernels or (() if set(given.types) == set(DTYPES) else set(found))
+        for core in (load_target(chip).core, *SAME.get(name, ())) if given.write else ():
+            file = resource_dir("targets") / "cores" / f"{core}.toml"
+            alike = load_target(chip).has_fpu == ("has_fpu = true" in file.read_text())
+            kept = [line for line in lines[2:-1] if alike or not _is_of_reals(line)]
+            write(file, [*lines[:2], *kept, lines[-1]], only)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from codegen.errors.calibration import *
 from codegen.errors.cluster import *
 from codegen.errors.crc_log import *
 from codegen.errors.data import *
+from codegen.errors.families import *
 from codegen.errors.model import *
 from codegen.errors.operators import *
 from codegen.errors.plugin import *

@@ -20,14 +20,14 @@ class FeedShapeWrong(CompileError):
 
 
 class FeedTypeWrong(CompileError):
-    """The data for an input has another element type than the input."""
+    """The data for an input has another element type than the input, or whole numbers that its type does not hold."""
 
     code = "LAM-GOLDEN-003"
     hint = "quantize the data with the input's scale and zero point first"
 
 
 class FeedNotFinite(CompileError):
-    """A float array given to the network holds NaN or infinity, which no integer stands for."""
+    """A float array given to a quantized input holds NaN or infinity, which no integer stands for."""
 
     code = "LAM-GOLDEN-004"
     hint = "clean the data first"

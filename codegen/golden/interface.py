@@ -19,6 +19,8 @@ from codegen.ir.shape import row_count
 from codegen.records import record
 
 _HALF_WORD = 1 << 15
+_TAKEN: Mapping[str, tuple[str, ...]] = {"int32": ("int64", "uint32"), "uint8": ("bool",)}
+"""Types of arrays that are taken for an input of another one, as the network has these types of a model so."""
 
 
 @record
@@ -38,8 +40,9 @@ class PortSpec:
     def of(graph: Graph, face: Interface) -> PortSpec:
         """The port of a graph's interface."""
         kind = graph.type(face.value)
+        meaning = face.meaning(kind)
         return PortSpec(
-            face.name, face.value, kind.shape, kind.dtype, kind.quant, face.model_shape, face.model_dtype, face.perm
+            face.name, face.value, kind.shape, kind.dtype, meaning, face.model_shape, face.model_dtype, face.perm
         )
 
     @staticmethod
@@ -68,10 +71,10 @@ class PortSpec:
             wanted = list(self.model_shape)
             raise FeedShapeWrong(f"has shape {list(array.shape)}, the model has {wanted}", where=self.name)
         array = in_model_type(array, self)
-        if self.model_dtype == "float32" and not np.isfinite(array).all():
-            raise FeedNotFinite("holds NaN or infinity", where=self.name)
         if self.model_dtype == "float32" and not self.dtype.is_float:
             assert self.quant is not None
+            if not np.isfinite(array).all():
+                raise FeedNotFinite("holds NaN or infinity", where=self.name)
             low, high = self.dtype.low, self.dtype.high
             wide = fixedpoint.quantize_linear(array, self.quant.scale, self.quant.zero_point, low, high)
             array = wide.astype(self.dtype.numpy)
@@ -113,17 +116,29 @@ class Port(Protocol):
 
 
 def in_model_type(array: Array, port: Port) -> Array:
-    """The array in the input's element type: real numbers become the nearest float32, everything else has it already.
+    """The array in the input's element type.
+
+    Real numbers become the nearest float32.  Whole numbers of 32 and 64 bits are taken for an input of int32, as which
+    the network has both, and truth values for one of uint8.  Everything else has the input's type already.
 
     Raises:
-        FeedTypeWrong: LAM-GOLDEN-003, integers for an input of real numbers, or other integers than it takes.
+        FeedTypeWrong: LAM-GOLDEN-003, integers for an input of real numbers, other integers than it takes, or whole
+            numbers beyond int32.
     """
     if str(array.dtype) == port.model_dtype:
         return array
     if port.model_dtype == "float32" and array.dtype.kind == "f":
         with np.errstate(over="ignore"):  # becomes infinity, which is refused where nothing stands for it
             return array.astype(np.float32)
-    raise FeedTypeWrong(f"is {array.dtype}, the model has {port.model_dtype}", where=port.name, hint=_ways(array, port))
+    if str(array.dtype) not in _TAKEN.get(port.model_dtype, ()):
+        found = f"is {array.dtype}, the model has {port.model_dtype}"
+        raise FeedTypeWrong(found, where=port.name, hint=_ways(array, port))
+    made = array.astype(port.model_dtype)
+    beyond = array[made != array]
+    if beyond.size:
+        hint = f"the network holds whole numbers of 64 bits as {port.model_dtype}"
+        raise FeedTypeWrong(f"holds {beyond[0]}, which is no {port.model_dtype}", where=port.name, hint=hint)
+    return made
 
 
 def _ways(array: Array, port: Port) -> str | None:

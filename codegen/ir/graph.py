@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from codegen.ir.labels import Labels
 from codegen.ir.op import NodeOf, NodeView, Op
-from codegen.ir.quant import Array, TensorType
+from codegen.ir.quant import Array, Quant, TensorType
 from codegen.records import record
 
 
@@ -62,6 +62,11 @@ class Interface:
     model_shape: tuple[int, ...]
     model_dtype: str
     perm: tuple[int, ...] | None = None
+
+    def meaning(self, kind: TensorType) -> Quant | None:
+        """What its integers stand for: themselves where the model has real numbers and no scale is said."""
+        plain = kind.quant is None and not kind.dtype.is_float and self.model_dtype == "float32"
+        return Quant(1.0) if plain else kind.quant
 
 
 @record(eq=False)

@@ -172,13 +172,14 @@ class Lowering:
     def port(self, face: Interface) -> Port:
         """One input or output at the C interface."""
         kind, maker = self.graph.type(face.value), self.graph.producers.get(face.value)
+        quant = face.meaning(kind)
         return Port(
             name=face.name,
             operand=self.operand(face.value),
             shape=kind.shape,
             dtype=kind.dtype,
-            scale=kind.quant.scale if kind.quant else None,
-            zero_point=kind.quant.zero_point if kind.quant else None,
+            scale=quant.scale if quant else None,
+            zero_point=quant.zero_point if quant else None,
             model_shape=face.model_shape,
             model_dtype=face.model_dtype,
             perm=face.perm,

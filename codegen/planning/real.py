@@ -1,7 +1,7 @@
 """What is asked of layers of real numbers: how they sum, and what their weights are stored as.
 
-Decides: which operators that concerns.  Weights become the next numbers that the storage holds, and these are the
-network's weights, for the golden model too; those that it cannot hold stay float32.
+Decides: which operators that concerns, and what a user is told of them.  Weights become the next numbers that the
+storage holds, and these are the network's weights, for the golden model too; those that it cannot hold stay float32.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ import numpy as np
 
 from codegen.float32.weights import narrowed
 from codegen.ir.graph import Graph, Node, Value
-from codegen.ir.quant import Array, Storage, Sums
+from codegen.ir.quant import Array, DType, Storage, Sums
 from codegen.kernels import find_form
 from codegen.kernels.float32.conv2d import is_pointwise
 from codegen.kernels.float32.registers import flushes
+from codegen.ops.answers import moves_only
 from codegen.ops.float32 import SUMMING, FloatConv2D, FloatDense, FloatRecurrent
 from codegen.options import Options
 from codegen.planning.asked import choose_sums
@@ -54,6 +55,7 @@ def _summed(graph: Graph, sums: Sums) -> Graph:
 def _said(graph: Graph, sums: Sums, options: Options, target: Target) -> Iterator[str]:
     """What takes many times as long as asked on the chip, and what would take less."""
     summing = [node for node in graph.nodes if isinstance(node.op, SUMMING)]
+    yield from (*_in_software(graph, target), *_not_finite(graph))
     if sums == "fused" and summing and not target.has_fma:
         yield f"{_SLOW}: {target.name} {_NO_FMA}"
     if sums == "flushed":
@@ -65,6 +67,37 @@ def _said(graph: Graph, sums: Sums, options: Options, target: Target) -> Iterato
         macs = {node.name: _macs(graph, node) for node in summing}
         if sum(macs[name] for name in vectors) >= _ENOUGH * sum(macs.values()):
             yield f"{_FLUSH}: {_LEAST_IS_ZERO}"
+
+
+def _in_software(graph: Graph, target: Target) -> Iterator[str]:
+    """Which layers a core without an FPU computes with real numbers."""
+    real = [node for node in graph.nodes if _is_real(graph, node)]
+    if not real or target.has_fpu or DType.F32.value not in target.dtypes:
+        return
+    products = sum(_macs(graph, node) for node in graph.nodes)
+    share = 100 * sum(_macs(graph, node) for node in real) / max(products, 1)
+    of_all = f" ({share:.3g} % of the products)" if products else ""
+    names = _listed([node.name for node in real])
+    yield f"{target.name} has no FPU: {len(real)} float layers{of_all} are computed in software: {names}"
+
+
+def _is_real(graph: Graph, node: Node) -> bool:
+    """Whether real numbers are computed, and not only moved."""
+    kinds = {graph.values[name].type.dtype for name in (*node.inputs, *node.outputs)}
+    return DType.F32 in kinds and not moves_only(node.op)
+
+
+def _not_finite(graph: Graph) -> Iterator[str]:
+    """Which layers have constants that make no number of any input: NaN, and infinite weights."""
+    found = [node.name for node in graph.nodes if any(_is_spoilt(node, graph.values[name]) for name in node.inputs)]
+    if found:
+        yield f"weights of {len(found)} layers hold NaN or infinity, and so may what is made of them: {_listed(found)}"
+
+
+def _is_spoilt(node: Node, value: Value) -> bool:
+    if value.data is None or not value.type.dtype.is_float:
+        return False
+    return bool(np.isnan(value.data).any() or (isinstance(node.op, SUMMING) and np.isinf(value.data).any()))
 
 
 def _in_vectors(graph: Graph, node: Node, target: Target) -> bool:

@@ -33,10 +33,10 @@ _FAMILIES = (
         ("cortex-m0", "cortex-m0plus"),
         "cortex-m0plus",
         """\
-A multiplier of 32 bits, eight registers for arithmetic, no division and no floating point: real numbers are refused
-(LAM-TARGET-008), a float network is quantized first ([quantize.md](../quantize.md)). Kernels keep their sums in the
-high registers. Memory is what these chips lack: `--stream-input`, `--goal memory`,
-[why_not_fit.md](../why_not_fit.md).""",
+A multiplier of 32 bits, eight registers for arithmetic, no division and no floating point: real numbers are computed in
+software, the same bits at about 150 instructions a product, and a float network is better quantized first
+([float.md](../float.md), [quantize.md](../quantize.md)). Kernels keep their sums in the high registers. Memory is what
+these chips lack: `--stream-input`, `--goal memory`, [why_not_fit.md](../why_not_fit.md).""",
     ),
     _Family(
         "cortex-m3",
@@ -45,7 +45,8 @@ high registers. Memory is what these chips lack: `--stream-input`, `--goal memor
         "cortex-m3",
         """\
 A multiply-accumulate in one instruction, long multiplications and a hardware division, but neither DSP instructions nor
-an FPU: real numbers are refused (LAM-TARGET-008).""",
+an FPU: real numbers are computed in software, the same bits at 53 to 67 instructions a product
+([float.md](../float.md)).""",
     ),
     _Family(
         "cortex-m4",
@@ -75,7 +76,8 @@ vector of a row is predicated, so that odd sizes cost no copies. An NPU beside t
         """\
 32-bit cores with the M extension take blocks of outputs in registers; packed SIMD (RI5CY's, the P extension) is not
 used. `rv64gcv` has vectors (RVV 1.0) of any length. Vendors' accelerators beside a core are rules that networks are
-held to ([chips.md](../chips.md)), and no code.""",
+held to ([chips.md](../chips.md)), and no code. Cores without the F extension compute real numbers in software
+([float.md](../float.md)), at 130 to 175 instructions a product.""",
     ),
     _Family(
         "xtensa",

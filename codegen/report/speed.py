@@ -25,15 +25,16 @@ from codegen.target import KernelRates, Memory, Rates, Speed, Target
 CONVOLUTION, GROUPED, DENSE, ELEMENT, PAIR = "convolution", "grouped", "dense", "element", "pair"
 KINDS = (CONVOLUTION, GROUPED, DENSE, ELEMENT, PAIR)
 _HUNDRED, _OF_KERNELS = 100, 1000
-_WORD, _WHOLE = 4, 8
-"""Bytes of the working memory that one access moves; bits of a weight that is not packed."""
+_WORD, _WHOLE, _REAL = 4, 8, 32
+"""Bytes of the working memory that one access moves; bits of a weight that is not packed, of a real number."""
 
 
 @record
 class Work:
     """What there is to do in a layer: its kind, its products (of a layer without any: its elements), outputs, rows.
 
-    `bits` are those of a weight that is packed, and 8 of all others; `channels` those of an output pixel, 0 where
+    `bits` are those of a weight that is packed, and 8 of all others; 32 of real numbers that are not multiplied by
+    weights, whose kernels integers may have too.  `channels` those of an output pixel, 0 where
     nothing is multiplied; `runs` the rows of a window, each of which lies in one piece; `pieces` those that lie in the
     map, of one output pixel in each row; `edges` the pixels of a row whose windows reach into padding beside it.
     """
@@ -98,7 +99,7 @@ def estimates(
     None where the core's file says nothing, or where layers compute with real numbers, of which it says nothing.
     """
     views = {i: graph.view(graph.nodes[i]) for i in sorted(kernels)}
-    if chip.speed is None or any(_rates(view, kernels[i], chip.speed) is None for i, view in views.items()):
+    if chip.speed is None or any(_rates(view, kernels[i], chip) is None for i, view in views.items()):
         return None
     slow = {} if plan is None else _slow(plan)
     shares = {} if plan is None else made_shares(graph, plan.groups)
@@ -119,7 +120,7 @@ def estimated_cycles(graph: Graph, kernels: Mapping[int, Form], chip: Target, pl
 
 def layer_cycles(view: NodeView, form: Form, chip: Target) -> float | None:
     """Of one layer whose tensors lie in the fastest memory; None as of `estimates`."""
-    if chip.speed is None or _rates(view, form, chip.speed) is None:
+    if chip.speed is None or _rates(view, form, chip) is None:
         return None
     return _estimate(view, form, chip, chip.speed).all_cycles
 
@@ -133,7 +134,9 @@ def work_of(view: NodeView, run: Run = "pixels") -> Work:
     products = view.op.macs(view.ins, view.outs)
     if not products:
         elements = max(outputs, sum(view.ins[i].elements for i in view.dynamic))
-        return Work(PAIR if len(view.dynamic) > 1 else ELEMENT, elements, outputs, rows)
+        return Work(
+            PAIR if len(view.dynamic) > 1 else ELEMENT, elements, outputs, rows, _REAL if _is_real(view) else _WHOLE
+        )
     once = _weights(view) == products or (run in ("row", "rows") and view.outs[0].shape[1:-1][-1:] == (1,))
     kind = GROUPED if facts(view).get("groups", 1) > 1 else DENSE if once else CONVOLUTION
     bits = min((t.bits or _WHOLE for t, c in zip(view.ins, view.consts, strict=True) if c is not None), default=_WHOLE)
@@ -172,7 +175,7 @@ def _whole_vectors(count: int, lanes: int) -> int:
 
 def _estimate(view: NodeView, form: Form, chip: Target, speed: Speed) -> Estimate:
     """With waits for weights alone."""
-    work, rates = work_of(view, form.run), _rates(view, form, speed)
+    work, rates = work_of(view, form.run), _rates(view, form, chip)
     assert rates is not None
     of_kernel = isinstance(rates, KernelRates)
     of = _OF_KERNELS if of_kernel else _HUNDRED
@@ -184,12 +187,18 @@ def _estimate(view: NodeView, form: Form, chip: Target, speed: Speed) -> Estimat
     return Estimate(instructions, cycles, _weight_waits(view, work, chip, speed))
 
 
-def _rates(view: NodeView, form: Form, speed: Speed) -> Rates | KernelRates | None:
-    """The kernel's, or those of the layer's kind, which are of integers: None for real numbers then."""
-    work = work_of(view, form.run)
+def _rates(view: NodeView, form: Form, chip: Target) -> Rates | KernelRates | None:
+    """The kernel's, or those of the layer's kind, which are of integers: None for real numbers then.
+
+    Without an FPU real numbers take many times as much as integers with the same kernel, and need rates of their own.
+    """
+    work, speed = work_of(view, form.run), chip.speed
+    assert speed is not None
     if isinstance(view.op, SUMMING) and view.op.sums == "flushed" and not flushes(form.context):
         return None
     known = [rates for rates in speed.kernels if rates.name == form.kernel]
+    if work.bits == _REAL and not chip.has_fpu:
+        known = [rates for rates in known if rates.bits == _REAL]
     if known or _is_real(view):
         return max(known, key=lambda rates: (rates.kind == work.kind, rates.bits == work.bits), default=None)
     found: Rates = getattr(speed, work.kind)

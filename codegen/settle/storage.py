@@ -149,10 +149,12 @@ def declare(ctx: Context, value: str, quant: Quant) -> None:
     """Give a network input of integers, and what is only moved from it, the meaning its readers state."""
     values = ctx.builder.values
     values[value] = replace(values[value], type=replace(values[value].type, quant=quant))
+    dtype = values[value].type.dtype
     for node in ctx.builder.nodes:
         if value in node.outputs:
             for name in node.inputs:
-                if values[name].type.quant is None and values[name].data is None:
+                kind = values[name].type
+                if kind.quant is None and kind.dtype is dtype and values[name].data is None:
                     declare(ctx, name, quant)
 
 

@@ -115,8 +115,8 @@ def _other_type(model: onnx.ModelProto) -> None:
 @pytest.mark.parametrize(
     ("spoil", "code"),
     [
-        (_other_shape, "LAM-IMPORT-023"),
-        (_other_type, "LAM-IMPORT-023"),
+        (_other_shape, "LAM-IMPORT-077"),
+        (_other_type, "LAM-IMPORT-077"),
         (_two_conditions, "LAM-IMPORT-014"),
         (_more_results, "LAM-IMPORT-014"),
     ],
@@ -141,4 +141,4 @@ def test_a_loop_by_a_computed_number_of_steps_is_refused(tmp_path: Path) -> None
     onnx.save(model, tmp_path / "model.onnx")
     with pytest.raises(ModelRejected) as caught:
         import_onnx(tmp_path / "model.onnx", mode="ort")
-    assert [p.code for p in caught.value.problems()] == ["LAM-IMPORT-023"]
+    assert [p.code for p in caught.value.problems()] == ["LAM-IMPORT-077"]

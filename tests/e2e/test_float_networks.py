@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from codegen import api
 from codegen.api import verify
 from codegen.build import Net
 from codegen.errors import CompileError, ModelRejected
@@ -219,6 +220,36 @@ def test_weights_that_a_storage_does_not_hold_stay_and_are_named(tmp_path: Path)
     assert "float_weights" not in made.manifest
     assert [note for note in made.manifest["notes"] if "stay float32" in note and "wide" in note]  # type: ignore[attr-defined]
     assert compile_file(path, Options(float_weights="bf16", vectors=0)).manifest["float_weights"] == "bf16"
+
+
+def spoilt(number: float, *, mask: float = 0.0) -> bytes:
+    """Two dense layers, one of which has this number among its weights, and a mask behind."""
+    net, rng = Net("spoilt"), np.random.default_rng(0)
+    first, second = (rng.normal(0, 1, shape).astype(np.float32) for shape in ((4, 3), (3, 2)))
+    first[1, 2] = number
+    y = net.onnx.MatMul(net.onnx.MatMul(net.input("x", (1, 4)), first, name="broken"), second, name="whole")
+    net.output(net.onnx.Mul(net.onnx.Relu(y), np.array([1, mask], np.float32), name="mask"))
+    return net.to_onnx()
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+def test_weights_that_are_no_numbers_are_named(number: float, tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(spoilt(number))
+    notes = compile_file(path, Options(vectors=0)).manifest["notes"]
+    assert [n for n in notes if "NaN or infinity" in n] == [  # type: ignore[attr-defined]
+        "weights of 1 layers hold NaN or infinity, and so may what is made of them: broken"
+    ]
+    x = np.ones((1, 4), np.float32)
+    found = api.run(path, x)
+    assert isinstance(found, np.ndarray)
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(of_onnxruntime(path, {"x": x})[0]))
+
+
+def test_infinity_that_masks_is_nothing_to_tell(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(spoilt(1.0, mask=-np.inf))
+    assert compile_file(path, Options(vectors=0)).manifest["notes"] == []
 
 
 def test_a_blob_fits_code_with_the_same_sums_only() -> None:

@@ -245,7 +245,7 @@ WRONG: dict[str, tuple[str, Any, str]] = {
     "a post transform": ("TreeEnsembleRegressor", lambda: _spoiled(post_transform="PROBIT"), "022"),
     "two base values": ("TreeEnsembleRegressor", lambda: _spoiled(base_values=[1.0, 2.0]), "013"),
     "no nodes": ("TreeEnsembleRegressor", lambda: {"n_targets": 1}, "013"),
-    "keys of text": ("LabelEncoder", lambda: {"keys_strings": ["a"], "values_floats": [1.0]}, "019"),
+    "keys of text": ("LabelEncoder", lambda: {"keys_strings": ["a"], "values_floats": [1.0]}, "070"),
     "other vectors than are said": ("SVMRegressor", lambda: MACHINE | {"n_supports": 3}, "014"),
     "other coefficients than vectors": ("SVMRegressor", lambda: MACHINE | {"coefficients": [1.0]}, "013"),
     "a kernel without parameters": ("SVMRegressor", lambda: MACHINE | {"kernel_type": "RBF"}, "013"),

@@ -75,10 +75,9 @@ def test_a_float64_beyond_float32_is_refused_not_infinity() -> None:
     assert code_of(error) == "LAM-GOLDEN-004"
 
 
-@pytest.mark.parametrize("io_type", ["quantized", "model"])
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_what_is_no_number_is_refused_whoever_quantizes_it(io_type: str, bad: float, tmp_path: Path) -> None:
-    project = codegen.compile_model(DIGITS, out=tmp_path / "p", io_type=io_type)
+def test_what_is_no_number_is_refused_where_integers_are_written(bad: float, tmp_path: Path) -> None:
+    project = codegen.compile_model(DIGITS, out=tmp_path / "p")
     x = np.array(X[:1], np.float32)
     with codegen.load(project) as network:
         assert np.isfinite(network.run(x)).all()
@@ -87,6 +86,15 @@ def test_what_is_no_number_is_refused_whoever_quantizes_it(io_type: str, bad: fl
             with pytest.raises(CompileError) as error:
                 call(x)
             assert code_of(error) == "LAM-GOLDEN-004"
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_no_number_is_taken_where_the_c_takes_real_numbers(bad: float, tmp_path: Path) -> None:
+    project = codegen.compile_model(DIGITS, out=tmp_path / "p", io_type="model")
+    x = np.array(X[:1], np.float32)
+    x.flat[3] = bad
+    with codegen.load(project) as network:
+        assert np.array_equal(network.run(x), codegen.run(DIGITS, x, io_type="model"))
 
 
 def test_a_batch_runs_sample_by_sample(network: codegen.Network) -> None:

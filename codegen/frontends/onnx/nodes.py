@@ -16,6 +16,7 @@ from codegen.errors import AttributeBad
 from codegen.records import record
 
 DEFAULT_DOMAINS = ("", "ai.onnx")
+TRAINING_DOMAIN = "ai.onnx.preview.training"
 ML_DOMAIN = "ai.onnx.ml"
 """Classical learning."""
 

@@ -23,10 +23,11 @@ from codegen.errors import (
     FunctionTwice,
     ModelUnreadable,
     OpsetUnsupported,
+    TrainingUnsupported,
     first_line,
 )
 from codegen.frontends.files import MAX_FILE_BYTES, read_model_file
-from codegen.frontends.onnx.nodes import DEFAULT_DOMAINS, ML_DOMAIN, OnnxNode, text_of
+from codegen.frontends.onnx.nodes import DEFAULT_DOMAINS, ML_DOMAIN, TRAINING_DOMAIN, OnnxNode, text_of
 from codegen.frontends.onnx.structure import Structure, read_structure
 from codegen.frontends.onnx.tensors import is_unread, load_external
 from codegen.frontends.onnx.wire import check_structure
@@ -72,7 +73,7 @@ def read_model(path: Path) -> Model:
         ModelMissing: LAM-IMPORT-002.
         ModelUnreadable: LAM-IMPORT-003.
         ModelTooLarge: LAM-IMPORT-004.
-        OpsetUnsupported: LAM-IMPORT-026.
+        OpsetUnsupported: LAM-IMPORT-026, and TrainingUnsupported LAM-IMPORT-075.
         FunctionBad: LAM-IMPORT-027, and FunctionTwice LAM-IMPORT-033.
     """
     proto = _parse(path)
@@ -121,6 +122,8 @@ def _opset(proto: Any, path: Path) -> int:
     newest = onnx.defs.onnx_opset_version()
     if not versions and any(text_of(o.domain) == ML_DOMAIN for o in proto.opset_import):
         return int(newest)
+    if not versions and any(text_of(o.domain) == TRAINING_DOMAIN for o in proto.opset_import):
+        raise TrainingUnsupported.of(f"operators of {TRAINING_DOMAIN}", str(path))
     if not versions:
         raise OpsetUnsupported("the model names no operator set", where=str(path))
     if not 1 <= max(versions) <= newest:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from codegen.errors import (
     ExternalDataMissing,
     ExternalDataOutside,
     ModelTooLarge,
+    NumbersUnsupported,
+    StringsUnsupported,
     TensorBad,
     TypeUnsupported,
 )
@@ -74,6 +77,8 @@ _BITS = {
     TensorProto.INT2: 2,
     TensorProto.UINT2: 2,
 }
+_OTHER = re.compile("bfloat16|complex|float[468]e")
+"""Names of types of numbers that nothing here computes with."""
 _WIDENED = {
     TensorProto.FLOAT16: np.float32,
     TensorProto.BFLOAT16: np.float32,
@@ -101,6 +106,15 @@ def type_name(data_type: int) -> str:
     return str(names.get(data_type, f"number {data_type}")).lower()
 
 
+def type_refused(data_type: int, what: str, where: str) -> TypeUnsupported:
+    """Why what has this element type is refused, as an error to raise: the family of the type, where it has one."""
+    name = type_name(data_type)
+    found = f"{what} of type {name}"
+    if name == "string":
+        return StringsUnsupported.of(found, where)
+    return NumbersUnsupported.of(found, where) if _OTHER.match(name) else TypeUnsupported(found, where=where)
+
+
 def is_unread(tensor: Any) -> bool:
     """Whether the numbers lie in another file that the reader has refused, with a problem of its own."""
     return bool(tensor.data_location == TensorProto.EXTERNAL)
@@ -116,7 +130,7 @@ def decode(tensor: Any, where: str, *, halves: bool = False) -> Array:
 
     Raises:
         TensorBad: LAM-IMPORT-018, data and shape disagree.
-        TypeUnsupported: LAM-IMPORT-019, strings, complex numbers, 8-bit floats.
+        TypeUnsupported: LAM-IMPORT-070 strings, -072 complex numbers and 8-bit floats, -019 others.
         ModelTooLarge: LAM-IMPORT-004.
     """
     if is_unread(tensor):
@@ -148,13 +162,15 @@ def constant_of(node: OnnxNode, *, halves: bool = False) -> Array:
         return np.array(node.reals("value_floats"), np.float32)
     if node.has("value_ints"):
         return np.array(node.integers("value_ints"), np.int64)
+    if node.has("value_string") or node.has("value_strings"):
+        raise StringsUnsupported.of("a constant of strings", node.where)
     raise AttributeBad("a Constant without a tensor of numbers", where=node.where)
 
 
 def _sizes(tensor: Any, where: str) -> tuple[int, int]:
     """Elements, and bytes of their raw data."""
     if tensor.data_type not in _TYPED_FIELD:
-        raise TypeUnsupported(f"a constant of type {type_name(tensor.data_type)}", where=where)
+        raise type_refused(tensor.data_type, "a constant", where)
     count = _elements(tensor, where)
     return count, (count * _BITS[tensor.data_type] + 7) // 8
 

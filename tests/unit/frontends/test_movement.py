@@ -324,5 +324,5 @@ def test_dropout_is_nothing_but_in_training(ratio: float, training: bool, read: 
     if read:
         agrees(model, tmp_path)
         return
-    with pytest.raises(CompileError, match=r"LAM-IMPORT-022 .*training_mode"):
+    with pytest.raises(CompileError, match=r"LAM-IMPORT-076 .*training_mode"):
         imported(model, tmp_path)

@@ -12,8 +12,10 @@ from codegen.frontends import import_model, own_mode
 from codegen.frontends.tflite import fold, import_tflite
 from codegen.frontends.tflite.flat import Flat
 from codegen.frontends.tflite.real.translators import NEWEST, TRANSLATORS
+from codegen.ir.quant import DERIVED_MODES, Mode
 from codegen.ops import Conv2D, Dense, Dequantize, Lut, Quantize
 from codegen.ops.float32 import FloatClip, FloatDense
+from tests.support.shared import shared_dir
 from tests.support.tflite_models import Model, Scales
 
 BIAS = np.zeros(3, np.int32)
@@ -356,3 +358,20 @@ FORMS = {
 def test_sums_quotients_and_comparisons_of_other_forms_are_refused(what: str, tmp_path: Path) -> None:
     model, code = FORMS[what]
     assert ids(model, tmp_path) == [code]
+
+
+@pytest.mark.parametrize("mode", DERIVED_MODES)
+def test_an_arithmetic_of_other_networks_is_refused_with_why(mode: Mode, tmp_path: Path) -> None:
+    path = written(dense(), tmp_path)
+    with pytest.raises(
+        CompileError, match=rf"LAM-IMPORT-030 requant: {mode} for a quantized TFLite file, whose format"
+    ):
+        import_tflite(path, mode=mode)
+
+
+@pytest.mark.parametrize("mode", DERIVED_MODES)
+@pytest.mark.parametrize("name", ["tflite/hello_world_f32", "mlperf_tiny/kws_dynrange"])
+def test_of_real_numbers_any_arithmetic_is_the_same(name: str, mode: Mode) -> None:
+    path = shared_dir() / "models" / f"{name}.tflite"
+    asked, plain = (import_tflite(path, mode=m) for m in (mode, "tflite"))
+    assert [node.op for node in asked.nodes] == [node.op for node in plain.nodes]

@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import parser
 
-from codegen.errors import ModelRejected
+from codegen.errors import CompileError, ModelRejected
 from codegen.frontends.onnx.real import read_real
 from codegen.frontends.onnx.real.translators import FAMILIES, QUANTIZED, TRANSLATORS
 from codegen.ir.real import RealGraph
@@ -36,11 +36,31 @@ WRONG = {
         f"c = Constant <value = bool {{1}}> () u = Unknown(x) {_IF.replace('Add(x, x)', 'Gemm(x, u)')}",
         "LAM-IMPORT-007",
     ),
-    "steps unknown": ("float[2] x, int64 m, bool go", f"y, z = {_LOOP}", "LAM-IMPORT-023"),
+    "steps unknown": ("float[2] x, int64 m, bool go", f"y, z = {_LOOP}", "LAM-IMPORT-077"),
     "an endless loop": (
         "float[2] x",
         f"go = Constant <value = bool[1] {{1}}> () y, z = {_LOOP.replace('m,', ',')}",
         "LAM-IMPORT-004",
+    ),
+    "an element put beyond the axis": (
+        "float[2,4] x, float[2,1] u",
+        "i = Constant <value = int64[2,1] {0, 4}> () y = ScatterElements <axis = 1> (x, i, u)",
+        "LAM-IMPORT-014",
+    ),
+    "an element taken from before the axis": (
+        "float[2,4] x",
+        "i = Constant <value = int64[2,1] {0, -5}> () y = GatherElements <axis = 1> (x, i)",
+        "LAM-IMPORT-014",
+    ),
+    "a slice put beyond an axis": (
+        "float[2,4] x, float[1] u",
+        "i = Constant <value = int64[1,2] {2, 3}> () y = ScatterND (x, i, u)",
+        "LAM-IMPORT-014",
+    ),
+    "a slice taken from beyond an axis": (
+        "float[2,4,3] x",
+        "i = Constant <value = int64[2,1] {3, 4}> () y = GatherND <batch_dims = 1> (x, i)",
+        "LAM-IMPORT-014",
     ),
     "neither factors nor sizes": ("float[1,1,2,2] x", "y = Resize (x, , )", "LAM-IMPORT-014"),
     "computed sizes": ("float[1,1,2,2] x, int64[4] s", "y = Resize (x, , , s)", "LAM-IMPORT-023"),
@@ -59,7 +79,25 @@ WRONG = {
     "training": (
         "float[2] x",
         "r = Constant <value = float {0.5}> () t = Constant <value = bool {1}> () y = Dropout (x, r, t)",
-        "LAM-IMPORT-022",
+        "LAM-IMPORT-076",
+    ),
+    "strings": ("string[2] x", "y = StringNormalizer (x)", "LAM-IMPORT-070"),
+    "a constant string": ("float[2] x", 'y = Constant <value_string = "a"> ()', "LAM-IMPORT-070"),
+    "a sequence that comes in": ("seq(float[2]) s, int64 i", "y = SequenceAt (s, i)", "LAM-IMPORT-071"),
+    "an optional that comes in": ("optional(float[2]) s", "y = OptionalGetElement (s)", "LAM-IMPORT-071"),
+    "a sequence inside": ("float[2] x", "y = SequenceConstruct (x, x)", "LAM-IMPORT-071"),
+    "bfloat16": ("bfloat16[2] x", "y = Relu (x)", "LAM-IMPORT-072"),
+    "float8": ("float8e4m3fn[2] x", "y = Cast <to = 1> (x)", "LAM-IMPORT-072"),
+    "complex numbers": ("complex64[2] x", "y = Identity (x)", "LAM-IMPORT-072"),
+    "numbers made float8": ("float[2] x", "y = Cast <to = 17> (x)", "LAM-IMPORT-072"),
+    "random numbers": ("float[2] x", "y = RandomNormalLike (x)", "LAM-IMPORT-073"),
+    "random truth values": ("float[2] x", "y = Bernoulli (x)", "LAM-IMPORT-073"),
+    "the file of a picture": ("uint8[99] x", "y = ImageDecoder (x)", "LAM-IMPORT-074"),
+    "an optimizer": ("float[2] x", "y = ai.onnx.preview.training.Adam (x, x)", "LAM-IMPORT-075"),
+    "statistics of training": (
+        "float[1,2,3] x, float[2] s",
+        "y, m, v = BatchNormalization <training_mode = 1> (x, s, s, s, s)",
+        "LAM-IMPORT-076",
     ),
 }
 
@@ -79,6 +117,21 @@ def test_what_cannot_be_read_is_refused_with_an_id(name: str, tmp_path: Path) ->
     with pytest.raises(ModelRejected) as caught:
         _read(tmp_path, inputs, nodes)
     assert [p.code for p in caught.value.problems()] == [code]
+
+
+def test_a_family_says_why_it_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(
+        ModelRejected, match=r"node .*operator RandomNormalLike: random numbers have no value that .* golden"
+    ):
+        _read(tmp_path, "float[2] x", "y = RandomNormalLike (x)")
+
+
+def test_a_model_of_training_alone_names_its_family(tmp_path: Path) -> None:
+    text = """<ir_version: 9, opset_import: ["ai.onnx.preview.training" : 1]>
+        g (float[2] x) => (float[2] y) { y = ai.onnx.preview.training.Adam (x, x) }"""
+    onnx.save(parser.parse_model(text), tmp_path / "m.onnx")
+    with pytest.raises(CompileError, match=r"LAM-IMPORT-075 .*only infer"):
+        read_real(tmp_path / "m.onnx")
 
 
 @pytest.mark.parametrize(("taken", "wanted"), [(1, [2, -4]), (0, [-1, 2])])

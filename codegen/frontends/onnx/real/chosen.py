@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from codegen.errors import AttributeBad, TypeUnsupported
+from codegen.errors import AttributeBad, StringsUnsupported
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.real.elementwise import read_dtype
 from codegen.frontends.onnx.real.reading import Reading, Table
@@ -83,7 +83,7 @@ def mel_weight_matrix(r: Reading, node: OnnxNode) -> Sequence[str]:
 def tf_idf(r: Reading, node: OnnxNode) -> Sequence[str]:
     """TfIdfVectorizer of whole numbers."""
     if not node.has("pool_int64s"):
-        raise TypeUnsupported("sequences of strings", where=node.where)
+        raise StringsUnsupported.of("sequences of strings", node.where)
     pool, starts = node.integers("pool_int64s"), node.integers("ngram_counts", low=0)
     places = node.integers("ngram_indexes", low=0)
     if not starts:

@@ -12,7 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from codegen.errors import FormUnsupported, InputMissing, ModelTooLarge, ParameterDynamic, ShapeMismatch
+from codegen.errors import (
+    ControlUnresolved,
+    FormUnsupported,
+    InputMissing,
+    ModelTooLarge,
+    ParameterDynamic,
+    ShapeMismatch,
+)
 from codegen.frontends.onnx.nodes import OnnxNode, read_node, text_of
 from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.ir.quant import Array
@@ -42,7 +49,7 @@ def _either(r: Reading, node: OnnxNode, condition: str) -> Sequence[str]:
     for a, b in zip(*sides, strict=True):
         if r.type(a) != r.type(b):
             found = f"branches whose results are {_said(r, a)} and {_said(r, b)}, by a computed condition"
-            raise ParameterDynamic(found, where=node.where)
+            raise ControlUnresolved.of(found, node.where)
     return [r.apply(Where(), [flag, a, b], node, f"choice{i}") for i, (a, b) in enumerate(zip(*sides, strict=True))]
 
 
@@ -53,8 +60,7 @@ def _said(r: Reading, value: str) -> str:
 def loop(r: Reading, node: OnnxNode) -> Sequence[str]:
     """Loop: its steps, as long as the constant condition holds."""
     body = node.graph("body")
-    steps = _MOST_STEPS + 1 if r.optional(node, 0) is None else r.whole_number(node, 0)
-    goes = r.optional(node, 1) is None or bool(r.number(node, 1))
+    steps, goes = _begun(r, node)
     states = [r.value(node, i) for i in range(2, len(node.inputs))]
     names = [text_of(i.name) for i in body.input]
     _check(node, len(names) == 2 + len(states) <= 1 + len(body.output))
@@ -72,6 +78,15 @@ def loop(r: Reading, node: OnnxNode) -> Sequence[str]:
         goes = bool(_known(r, node, goes_on).reshape(-1)[0])
         step += 1
     return [*states, *(_stacked(r, node, parts, 0, i) for i, parts in enumerate(gathered))]
+
+
+def _begun(r: Reading, node: OnnxNode) -> tuple[int, bool]:
+    """How many steps a loop has at most, and whether it has any."""
+    try:
+        steps = _MOST_STEPS + 1 if r.optional(node, 0) is None else r.whole_number(node, 0)
+        return steps, r.optional(node, 1) is None or bool(r.number(node, 1))
+    except ParameterDynamic as error:
+        raise ControlUnresolved.of("how many steps the loop has is not a constant", node.where) from error
 
 
 def scan(r: Reading, node: OnnxNode) -> Sequence[str]:
@@ -127,7 +142,7 @@ def _check_steps(node: OnnxNode, steps: int) -> None:
 def _known(r: Reading, node: OnnxNode, value: str) -> Array:
     array = r.values[value].data
     if array is None or not array.size:
-        raise ParameterDynamic("whether the loop goes on is not a constant", where=node.where)
+        raise ControlUnresolved.of("whether the loop goes on is not a constant", node.where)
     return array
 
 

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 from onnx import TensorProto, helper
 
-from codegen.errors import ShapeMismatch, TypeUnsupported
+from codegen.errors import ShapeMismatch
 from codegen.frontends.onnx.activation import DEFAULTS
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.real.reading import MICROSOFT, Reading, Table
-from codegen.frontends.onnx.tensors import bits_of, type_name
+from codegen.frontends.onnx.tensors import bits_of, type_refused
 from codegen.real.bits import BitCast, BitwiseNot, CastNarrow, IsInf, IsNaN
 from codegen.real.elementwise import Binary, Cast, Clip, Function, Not, PRelu, Where
 
@@ -132,7 +132,7 @@ def read_dtype(node: OnnxNode, name: str) -> np.dtype[np.generic]:
     """The element type that an attribute names; LAM-IMPORT-019 when there are no such tensors."""
     number = node.integer(name)
     if number not in _CASTS:
-        raise TypeUnsupported(f"elements of type {type_name(number)}", where=node.where)
+        raise type_refused(number, "elements", node.where)
     dtype: np.dtype[np.generic] = np.dtype(helper.tensor_dtype_to_np_dtype(number))
     return dtype
 

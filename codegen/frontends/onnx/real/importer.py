@@ -23,16 +23,16 @@ from codegen.errors import (
     OperatorUnknown,
     QuantizationDynamic,
     SubgraphUnsupported,
-    TypeUnsupported,
 )
 from codegen.frontends.onnx.borders import declared_shape
+from codegen.frontends.onnx.families import family_of, input_refused
 from codegen.frontends.onnx.nodes import OnnxNode, names_read, text_of
 from codegen.frontends.onnx.reader import Model, read_model
 from codegen.frontends.onnx.real.bodies import body_of
 from codegen.frontends.onnx.real.reading import Reading
 from codegen.frontends.onnx.real.translators import TRANSLATORS
 from codegen.frontends.onnx.schema import check_node, check_types
-from codegen.frontends.onnx.tensors import bits_of, is_unread, said_bits, type_name
+from codegen.frontends.onnx.tensors import bits_of, is_unread, said_bits
 from codegen.frontends.shapes import Given, Shapes
 from codegen.frontends.vocabulary import HOUSE, Vocabulary
 from codegen.ir.real import RealGraph, RealType, RealValue
@@ -111,7 +111,7 @@ class RealReader:
         name, element = text_of(info.name), info.type.tensor_type.elem_type
         try:
             if element not in _TYPES:
-                raise TypeUnsupported(f"an input of type {type_name(element)}", where=f"input '{name}'")
+                raise input_refused(info.type, f"input '{name}'")
             shape = self._shapes.of(name)
             if len(shape) > MAX_RANK or max(shape, default=0) > MAX_ELEMENTS:
                 raise ModelTooLarge(f"an input of shape {list(shape[: MAX_RANK + 1])}", where=f"input '{name}'")
@@ -187,6 +187,9 @@ def _is_known(node: OnnxNode, reading: Reading) -> bool:
 def _unknown(node: OnnxNode, reading: Reading) -> CompileError:
     if any(a.type in _SUBGRAPHS for a in node.attributes.values()):
         return SubgraphUnsupported(f"{node.op_type} holds a graph of its own", where=node.where)
+    family = family_of(node)
+    if family is not None:
+        return family
     domain = f"{node.domain}." if node.domain else ""
     hint = _plugin_hint(node, reading)
     return OperatorUnknown(f"operator {domain}{node.op_type} is not supported", where=node.where, hint=hint)

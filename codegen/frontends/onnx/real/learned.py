@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from codegen.errors import AttributeBad, FormUnsupported, ShapeMismatch, TypeUnsupported
+from codegen.errors import AttributeBad, FormUnsupported, ShapeMismatch, StringsUnsupported, TypeUnsupported
 from codegen.frontends.onnx.nodes import ML_DOMAIN, OnnxNode, text_of
 from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.frontends.onnx.real.reduce import best_of
@@ -24,7 +24,6 @@ from codegen.real.product import Dense
 from codegen.real.reduce import Reduce, Softmax
 
 _TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
-_NUMBERS = "give the model numbers, and encode strings before it"
 _SHOWN = 20
 """Labels that a note spells."""
 
@@ -128,7 +127,7 @@ def label_encoder(r: Reading, node: OnnxNode) -> Sequence[str]:
 def _labels(node: OnnxNode) -> tuple[Array, Array, float]:
     """Keys, values, and what stands for the others."""
     if any(node.has(f"{side}_strings") for side in ("keys", "values")) or node.has("classes_strings"):
-        raise TypeUnsupported("labels that are strings", where=node.where, hint=_NUMBERS)
+        raise StringsUnsupported.of("labels that are strings", node.where)
     if node.has("keys_tensor") or node.has("values_tensor"):
         raise FormUnsupported("LabelEncoder with tensors", where=node.where)
     keys = node.integers("keys_int64s", ()) if node.has("keys_int64s") else node.numbers("keys_floats")
@@ -140,7 +139,7 @@ def _labels(node: OnnxNode) -> tuple[Array, Array, float]:
 def one_hot_encoder(r: Reading, node: OnnxNode) -> Sequence[str]:
     """OneHotEncoder of numbers: 1 at an equal category; nowhere where there is none."""
     if node.has("cats_strings"):
-        raise TypeUnsupported("categories that are strings", where=node.where, hint=_NUMBERS)
+        raise StringsUnsupported.of("categories that are strings", node.where)
     x, cats = r.value(node, 0), np.array(node.integers("cats_int64s"))
     wide = r.apply(Reshape((*r.type(x).shape, 1)), [x], node, "wide")
     hits = r.apply(Binary("Equal"), [wide, constant(r, node, "cats", cats.astype(r.type(x).dtype))], node, "hit")

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from codegen.errors import AttributeBad, FormUnsupported, RowsLeftOver, ShapeMismatch
+from codegen.errors import AttributeBad, RowsLeftOver, ShapeMismatch, TrainingForm
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.real.reading import Reading, Table
+from codegen.frontends.onnx.real.scatter import check_positions
 from codegen.frontends.onnx.tensors import constant_of, decode
 from codegen.real.movement import (
     BlockMode,
@@ -206,9 +207,7 @@ def gather(r: Reading, node: OnnxNode) -> Sequence[str]:
     """Gather; constant positions are inside the tensor."""
     x, at = r.value(node, 0), r.value(node, 1)
     axis = r.axis(node, x, 0)
-    size, known = r.type(x).shape[axis], r.values[at].data
-    if known is not None and known.size and not (-size <= known.min() and known.max() < size):
-        raise ShapeMismatch(f"positions outside an axis of {size}", where=node.where)
+    check_positions(r, node, at, r.type(x).shape[axis : axis + 1])
     return [r.apply(Gather(axis), [x, at], node)]
 
 
@@ -240,8 +239,7 @@ def dropout(r: Reading, node: OnnxNode) -> Sequence[str]:
     training, ratio = r.optional_const(node, 2), r.optional_const(node, 1)
     drops = ratio is None or bool(np.any(ratio != 0))
     if (training is not None and np.any(training) and drops) or node.integer("is_test", 1) == 0:
-        hint = "export the model for inference (model.eval() in PyTorch)"
-        raise FormUnsupported("Dropout with training_mode true: its results are random", where=node.where, hint=hint)
+        raise TrainingForm.of("Dropout with training_mode true", node.where)
     x = r.value(node, 0)
     if not any(node.outputs[1:]):
         return [x]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from codegen.errors import AttributeBad, FormUnsupported
+from codegen.errors import AttributeBad, TrainingForm
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.ir.real import FLOAT32
@@ -23,7 +23,7 @@ _NO_FACTORS = {"ones": np.ones, "zeros": np.zeros}
 def batch_normalization(r: Reading, node: OnnxNode) -> Sequence[str]:
     """BatchNormalization outside training."""
     if node.flag("training_mode") or any(node.outputs[1:]):
-        raise FormUnsupported("BatchNormalization in training", where=node.where)
+        raise TrainingForm.of("BatchNormalization in training", node.where)
     inputs = [r.value(node, i) for i in range(5)]
     return [r.apply(BatchNorm(node.real("epsilon", 1e-5)), inputs, node)]
 

@@ -12,7 +12,7 @@ from codegen.errors import QuantAxisBad, ShapeMismatch, TypeUnsupported, ZeroPoi
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.qparams import fitting_axis, read_scale
 from codegen.frontends.onnx.real.reading import MICROSOFT, Reading, Table
-from codegen.frontends.onnx.tensors import bits_of, type_name
+from codegen.frontends.onnx.tensors import bits_of, type_refused
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType, Stored
 from codegen.real.storage import Dequantize, Quantize
@@ -69,9 +69,11 @@ def quantized_to(r: Reading, node: OnnxNode, index: int) -> Kind:
     zero = r.optional_const(node, index)
     output = node.integer("output_dtype", 0) or TensorProto.UINT8
     name = _TYPES.get(output, "") if zero is None else zero.dtype.name
-    if name not in _HELD:
-        raise TypeUnsupported(f"numbers quantized to {name or type_name(output)}", where=node.where)
-    return np.dtype(name)
+    if name in _HELD:
+        return np.dtype(name)
+    if not name:
+        raise type_refused(output, "a result", node.where)
+    raise TypeUnsupported(f"numbers quantized to {name}", where=node.where)
 
 
 def held_as(

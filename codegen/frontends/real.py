@@ -147,6 +147,10 @@ class RealBuilder:
     def _moved(self, op: RealOp, value: RealValue, stored: Stored, name: str) -> str:
         """A stored constant moved: its integers, and where each one's scale is."""
         assert value.data is not None, value.name
+        if stored.block and isinstance(op, Transpose):
+            data, scale, zero = (op.evaluate([part])[0] for part in (value.data, stored.scale, stored.zero_point))
+            axis = op.perm.index(stored.axis) if stored.axis is not None else None
+            return self.constant(name, data, replace(stored, scale=scale, zero_point=zero, axis=axis))
         shape = value.data.shape
         data, *parts = (
             op.evaluate([part])[0] for part in (value.data, *(np.broadcast_to(s, shape) for s in stored.spread(shape)))

@@ -33,7 +33,7 @@ Binary = Add | Mul | Div | Extremum | Compare | SquaredDifference | PRelu | Whol
 _HEADERS = {
     "div": ("lam_fixed.h", "lam_requant.h"),
     "called": ("lam_whole.h",),
-    "compare_exact": ("lam_whole.h",),
+    "compare_exact": ("lam_rounded.h",),
     "wrapped": ("lam_wrap.h",),
 }
 """Of operators whose functions are not those of a requantization."""

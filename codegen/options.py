@@ -32,7 +32,7 @@ CHOICES = {
     "io_type": ("quantized", "model"),
     "goal": GOALS,
     "float_sums": ("separate", "fused", "flushed"),
-    "float_weights": ("f32", "f16", "bf16", "s8", "s4", "s8g32", "s4g32"),
+    "float_weights": ("own", "f32", "f16", "bf16", "s8", "s4", "s8g32", "s4g32"),
 }
 """The values of options that have no others."""
 _LEFT_TO_THE_TARGET = ("goal", "float_sums")
@@ -81,7 +81,8 @@ class Options:
         float_sums: of products of real numbers: `separate` rounds each product before it is added, `fused` rounds once
             in each step, as instructions for that do, `flushed` knows no numbers below 2^-126, as Helium's vectors.
             None is what the target's file says, else `separate`.
-        float_weights: what the weights of float layers are stored as: `f32` themselves, else the next float16 (`f16`),
+        float_weights: what the weights of float layers are stored as: integers of 8 or 4 bits where the file holds them
+            so, exactly, and float32 otherwise (`own`); `f32` themselves; else the next float16 (`f16`),
             bfloat16 (`bf16`), or integer of 8 or 4 bits times a scale of its output (`s8`, `s4`), in dense layers of
             each 32 inputs of it (`s8g32`, `s4g32`); the numbers so held are the network's weights.
         shapes: of inputs whose dimensions the model leaves open, by name, as pairs or as a mapping; an open first one
@@ -110,7 +111,7 @@ class Options:
     labels: tuple[str, ...] = ()
     package: tuple[str, ...] = ()
     float_sums: str | None = None
-    float_weights: str = "f32"
+    float_weights: str = "own"
     shapes: ShapePairs = ()
     weights_buffer: int | None = None
     pinned: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ from codegen.float32.arrays import BoolArray, Float32Array
 from codegen.float32.storage import Uint16Array, from_bf16, from_f16, to_bf16, to_f16
 
 MOST = {"s8": 127, "s4": 7}
-"""The greatest integer of a storage, and with a sign the least."""
+"""The greatest integer of a storage; the least that it holds is one further from 0."""
 _CODES = {"f16": (to_f16, from_f16), "bf16": (to_bf16, from_bf16)}
 _SHARES = {"s8": (1.0,), "s4": (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6)}
 """What the greatest integer may stand for, of an output's greatest weight: the share of the least error is taken."""
@@ -22,6 +22,8 @@ _SCALE_BITS = 16
 _LEAST_SCALE = 2.0**-100
 _GLANCE = 16
 """Weights of a row that are looked at first."""
+_FIRST = 4
+"""Rows of which it is known first whether they are integers times a scale."""
 
 Int8Array = npt.NDArray[np.int8]
 
@@ -33,6 +35,15 @@ def narrowed(weights: Float32Array, storage: str, block: int = 0) -> Float32Arra
     with np.errstate(all="ignore"):
         made = _steps_next_to(_scaled_alike(weights, block), storage) if storage in MOST else _rounded(weights, storage)
     return made.reshape(weights.shape) if made is not None and np.isfinite(made).all() else None
+
+
+def is_held(weights: Float32Array, storage: str, block: int = 0) -> bool:
+    """Whether all weights [outputs, ...] are integers of a storage times scales."""
+    rows = _scaled_alike(weights, block)
+    if not np.isfinite(rows).all() or not _known(rows[:_FIRST], MOST[storage])[2].all():
+        return False
+    _, scales, known = _known(rows, MOST[storage])
+    return bool(known.all() and (scales >= _LEAST_SCALE).all())
 
 
 def codes(weights: Float32Array, storage: str) -> Uint16Array:
@@ -90,7 +101,7 @@ def _known(rows: Float32Array, most: int) -> tuple[Int8Array, Float32Array, Bool
     integers, scales = np.zeros(rows.shape, np.int8), np.ones(len(rows), np.float32)
     largest = np.abs(rows).max(axis=1, initial=0)
     known = largest == 0
-    for top in range(most, 0, -1):
+    for top in (*range(most, 0, -1), most + 1):
         for scale in _near(largest / np.float32(top)):
             left = np.flatnonzero(~known)
             left = left[_are_steps(rows[left, :_GLANCE], scale[left], most)]
@@ -108,5 +119,5 @@ def _near(scale: Float32Array) -> tuple[Float32Array, ...]:
 def _are_steps(rows: Float32Array, scale: Float32Array, most: int) -> BoolArray:
     with np.errstate(all="ignore"):
         integers = np.rint(rows / scale[:, None])
-        same = (integers * scale[:, None] == rows) & (np.abs(integers) <= most)
+        same = (integers * scale[:, None] == rows) & (integers <= most) & (integers >= -most - 1)
     return np.asarray(same.all(axis=1))

@@ -1,6 +1,7 @@
 """Grows a RealGraph: values, nodes and unique names, with every type from the operator's own `infer`.
 
-Decides: that what depends on constants only is a constant, and that moving a stored constant moves the integers.
+Decides: that what depends on constants only is a constant, and what has no elements; and that moving a stored
+constant moves the integers.
 Knows no format of models.
 """
 
@@ -113,6 +114,8 @@ class RealBuilder:
                 raise ModelTooLarge(f"a tensor of shape {list(kind.shape[: MAX_RANK + 1])}", where=node.where)
         if self._is_known(op, inputs, stored):
             return self._folded(op, inputs, node, names)
+        if all(0 in kind.shape for kind in types) and stored is None:
+            return tuple(self.constant(n, np.zeros(t.shape, t.dtype)) for n, t in zip(names, types, strict=False))
         names = [*names, *(f"{names[0]}:{i}" for i in range(len(names), len(types)))]
         held = [stored, *(None for _ in types[1:])]
         made = (RealValue(self.free_name(n), t, stored=s) for n, t, s in zip(names, types, held, strict=False))
@@ -144,6 +147,10 @@ class RealBuilder:
     def _moved(self, op: RealOp, value: RealValue, stored: Stored, name: str) -> str:
         """A stored constant moved: its integers, and where each one's scale is."""
         assert value.data is not None, value.name
+        if stored.block and isinstance(op, Transpose):
+            data, scale, zero = (op.evaluate([part])[0] for part in (value.data, stored.scale, stored.zero_point))
+            axis = op.perm.index(stored.axis) if stored.axis is not None else None
+            return self.constant(name, data, replace(stored, scale=scale, zero_point=zero, axis=axis))
         shape = value.data.shape
         data, *parts = (
             op.evaluate([part])[0] for part in (value.data, *(np.broadcast_to(s, shape) for s in stored.spread(shape)))

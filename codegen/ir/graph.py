@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from codegen.ir.labels import Labels
 from codegen.ir.op import NodeOf, NodeView, Op
-from codegen.ir.quant import Array, Quant, TensorType
+from codegen.ir.quant import Array, Quant, Storage, TensorType
 from codegen.records import record
 
 
@@ -88,7 +88,8 @@ class State:
 class Graph:
     """A network: values by name, nodes in a runnable order, its interface, and what it keeps between runs.
 
-    `labels` are the lists that its file carries, whether they fit an output or not.
+    `labels` are the lists that its file carries, whether they fit an output or not; `held` is in which integers, and in
+    blocks of how many, its file holds constants.
     """
 
     name: str
@@ -99,6 +100,7 @@ class Graph:
     notes: tuple[str, ...] = field(default=())
     states: tuple[State, ...] = field(default=())
     labels: tuple[Labels, ...] = field(default=())
+    held: tuple[tuple[Storage, int], ...] = field(default=())
 
     def __post_init__(self) -> None:
         """Freeze the mapping."""

@@ -30,7 +30,12 @@ from codegen.records import record
 
 Binary = Add | Mul | Div | Extremum | Compare | SquaredDifference | PRelu | WholeArithmetic | FloatBinary
 
-_HEADERS = {"div": ("lam_fixed.h", "lam_requant.h"), "called": ("lam_whole.h",), "wrapped": ("lam_wrap.h",)}
+_HEADERS = {
+    "div": ("lam_fixed.h", "lam_requant.h"),
+    "called": ("lam_whole.h",),
+    "compare_exact": ("lam_rounded.h",),
+    "wrapped": ("lam_wrap.h",),
+}
 """Of operators whose functions are not those of a requantization."""
 _CALLED = {
     "/": "lam_quotient",
@@ -158,7 +163,7 @@ def _name(op: Binary) -> str:
     if isinstance(op, Extremum):
         return "max" if op.largest else "min"
     if isinstance(op, Compare):
-        return "compare_scaled" if op.scalings() else "compare"
+        return "compare_exact" if op.exact else "compare_scaled" if op.scalings() else "compare"
     if isinstance(op, WholeArithmetic):
         return "called" if op.operation in _CALLED else "wrapped"
     if isinstance(op, FloatBinary):

@@ -53,6 +53,7 @@ class LogContext:
     sum_half: int
     shift: int
     rq: RequantContext
+    wide: bool
 
 
 @record
@@ -108,7 +109,7 @@ def _fit_log(node: NodeOf[LogSoftmax]) -> Fit | None:
     op = node.op
     if op.is_tflite:
         return None
-    requant = log_softmax.log_requant(op)
+    requant, wide = log_softmax.log_requant(op), node.ins[0].dtype is DType.S16
     context = LogContext(
         channels=channels(node.ins[0].shape),
         input_bits=log_softmax.INPUT_BITS,
@@ -117,9 +118,15 @@ def _fit_log(node: NodeOf[LogSoftmax]) -> Fit | None:
         sum_half=1 << log_softmax.SUM_SHIFT >> 1,
         shift=log_softmax.LOG_BITS - log_softmax.fraction_bits(op),
         rq=requant_context(requant),
+        wide=wide,
     )
+    power = Field("power", np.array(exp_table(op.x_quant), np.uint32))
+    if wide:
+        depth = Field("depth", np.array(log_softmax.depth_scaling(op), np.int32))
+        coarse = Field("coarse", np.array(exp_table(op.x_quant, 256), np.uint32))
+        return Fit(context, (*requant_fields(requant), depth, power, coarse), headers=("lam_power.h",))
     depth = Field("depth", np.array(log_softmax.depth_table(op), np.int32))
-    return Fit(context, (*requant_fields(requant), depth, Field("power", np.array(exp_table(op.x_quant), np.uint32))))
+    return Fit(context, (*requant_fields(requant), depth, power))
 
 
 def _fit_log_fixed(node: NodeOf[LogSoftmax]) -> Fit | None:

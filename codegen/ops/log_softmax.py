@@ -1,12 +1,13 @@
 """LogSoftmax: the logarithm of softmax over the last axis, in fixed point.
 
-x: s8 or u8[..., C] -> y: s8, u8 or s16[..., C].  d = max of the row - q.  Two definitions:
+x: s8, u8 or s16[..., C] -> y: s8, u8 or s16[..., C].  d = max of the row - q.  Two definitions:
 
 Lamina's own, in every mode but where TFLite's applies
 
     P[d] = rint(exp(-d * sx) * 2^30) as in ops/softmax.py;  S = sum over the row of P[d]          uint64, below 2^42
     L    = log((S + 2^10) >> 11, 12 integer bits), 5 integer bits (`logarithm`), rounded to F fractional bits
-    N[d] = min(rint(d * sx * 2^F), 2^30)                             float64, half to even
+    N[d] = min(rint(d * sx * 2^F), 2^30)                             float64, half to even; of 16-bit numbers
+           min((d * M + 2^(s-1)) >> s, 2^30), min(sx * 2^F, 2^30 - 1) = M / 2^s with 31 bits of M
     y    = clamp(zy + (-(N[d] + L) requantized by 2^-F / sy)), one rounding, half up (mode `single`)
 
     F is the most, 26 at most, with which (9 + sy * (1 + zy - lowest)) * 2^F <= 2^30: what is cut off lies below the
@@ -41,7 +42,7 @@ from codegen.ops.answers import in_place_when_equal, last_axis_stays, no_macs, s
 from codegen.ops.fixed_functions import exp_on_negative, logarithm
 from codegen.ops.limits import EIGHT_BIT, infer_along_last_axis, limit, types_among
 from codegen.ops.requantize import apply_requant, requant_by_factor
-from codegen.ops.softmax import TABLE_BITS, below_largest, exp_table
+from codegen.ops.softmax import TABLE_BITS, below_largest, exp_table, powers_below
 from codegen.records import record
 
 OUTPUT = Quant(2.0**-4, 127)
@@ -65,7 +66,7 @@ class LogSoftmax:
     mode: Mode
 
     limits: ClassVar[tuple[Limit, ...]] = (
-        types_among("LAM-OPS-ACTIVATION-12", 0, "the input", EIGHT_BIT),
+        types_among("LAM-OPS-ACTIVATION-12", 0, "the input", (*EIGHT_BIT, DType.S16)),
         limit(
             "LAM-OPS-ACTIVATION-13",
             "the input's scale must be above 2^-26 and below 16 in TFLite's form",
@@ -78,8 +79,8 @@ class LogSoftmax:
         ),
         limit(
             "LAM-OPS-ACTIVATION-15",
-            "the output's scale must be from 2^-12 to 2^10",
-            lambda op, ins: 2.0**-12 <= op.y_quant.scale <= 2.0**10,
+            "the output's scale must be from 2^-12 (of 16 bits 2^-16) to 2^10",
+            lambda op, ins: 2.0 ** (-16 if op.y_dtype is DType.S16 else -12) <= op.y_quant.scale <= 2.0**10,
         ),
     )
 
@@ -93,11 +94,18 @@ class LogSoftmax:
         below = below_largest(ins[0])
         if self.is_tflite:
             return (self._fixed(below),)
-        total = np.array(exp_table(self.x_quant), np.int64)[below].sum(axis=-1, keepdims=True)
+        wide = DType.of(ins[0]) is DType.S16
+        powers = powers_below(below, self.x_quant) if wide else np.array(exp_table(self.x_quant), np.int64)[below]
+        total = powers.astype(np.int64).sum(axis=-1, keepdims=True)
         log = logarithm((total + (1 << SUM_SHIFT >> 1)) >> SUM_SHIFT, SUM_BITS, INPUT_BITS)
-        depths = np.array(depth_table(self), np.int64)[below]
+        depths = self._depths(below) if wide else np.array(depth_table(self), np.int64)[below]
         acc = depths + rounding_divide_by_pot(log, LOG_BITS - fraction_bits(self))
         return (apply_requant(log_requant(self), -acc, self.y_dtype),)
+
+    def _depths(self, below: Array) -> Array:
+        """N of how far each 16-bit number lies below the largest of its row."""
+        multiplier, shift = depth_scaling(self)
+        return np.asarray(np.minimum((below * multiplier + (1 << (shift - 1))) >> shift, 1 << TABLE_BITS))
 
     def _fixed(self, below: Array) -> Array:
         """TFLite's form, of how far each number lies below the largest of its row."""
@@ -128,6 +136,12 @@ def depth_table(op: LogSoftmax) -> tuple[int, ...]:
     """N: how far below the largest each of 256 differences lies, F fractional bits."""
     steps = np.rint(op.x_quant.scale * np.arange(256) * 2.0 ** fraction_bits(op))
     return tuple(np.minimum(steps, 2.0**30).astype(np.int64).tolist())
+
+
+def depth_scaling(op: LogSoftmax) -> tuple[int, int]:
+    """M and s."""
+    mantissa, exponent = math.frexp(min(op.x_quant.scale * 2.0 ** fraction_bits(op), 2.0**TABLE_BITS - 1))
+    return math.floor(mantissa * 2.0**31), 31 - exponent
 
 
 def log_requant(op: LogSoftmax) -> Requant:

@@ -115,12 +115,9 @@ class Softmax:
 
     def _powers(self, below: Array, dtype: DType) -> Array:
         """T of how far each number lies below the largest of its row."""
-        table = np.array(exp_table(self.x_quant, self.beta), np.uint64)
         if dtype in EIGHT_BIT:
-            return np.asarray(table[below])
-        coarse = np.array(exp_table(self.x_quant, 256 * self.beta), np.uint64)
-        product = table[below & 255] * coarse[below >> 8]
-        return np.asarray((product + np.uint64(1 << (TABLE_BITS - 1))) >> np.uint64(TABLE_BITS))
+            return np.asarray(np.array(exp_table(self.x_quant, self.beta), np.uint64)[below])
+        return powers_below(below, self.x_quant, self.beta)
 
     def _fixed(self, below: Array) -> Array:
         """TFLite's form, of how far each number lies below the largest of its row."""
@@ -145,6 +142,13 @@ def exp_table(x: Quant, beta: float = 1.0) -> tuple[int, ...]:
     """T: the 256 powers in units of 2^-30."""
     powers = np.rint(np.exp(-x.scale * beta * np.arange(256)) * 2.0**TABLE_BITS)
     return tuple(powers.astype(np.int64).tolist())
+
+
+def powers_below(below: Array, x: Quant, beta: float = 1.0) -> Array:
+    """T of 16-bit numbers, by how far each lies below the largest."""
+    fine, coarse = (np.array(exp_table(x, step * beta), np.uint64) for step in (1, 256))
+    product = fine[below & 255] * coarse[below >> 8]
+    return np.asarray((product + np.uint64(1 << (TABLE_BITS - 1))) >> np.uint64(TABLE_BITS))
 
 
 def fixed_exp_table(x: Quant, beta: float) -> tuple[int, ...]:

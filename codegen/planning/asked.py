@@ -84,7 +84,7 @@ def said(options: Options, target: Target) -> str:
     first += f" read through {options.weights_buffer} bytes" if options.weights_buffer else ""
     sums = choose_sums(options, target)
     first += "" if sums == "separate" else f", float {sums}"
-    first += "" if options.float_weights == "f32" else f", float weights {options.float_weights}"
+    first += "" if options.float_weights == "own" else f", float weights {options.float_weights}"
     limit = "" if options.arena_limit is None else f", arena limit {options.arena_limit}"
     taken = ", streamed input" if options.stream_input else ", input outside" if options.input_outside else ""
     again = f", {options.max_recompute:g} % recomputed at most" if options.max_recompute else ""

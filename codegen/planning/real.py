@@ -1,17 +1,19 @@
 """What is asked of layers of real numbers: how they sum, and what their weights are stored as.
 
-Decides: which operators that concerns, and what a user is told of them.  Weights become the next numbers that the
-storage holds, and these are the network's weights, for the golden model too; those that it cannot hold stay float32.
+Decides: which operators that concerns, and what a user is told of them.  Where a storage is asked for, weights become
+the next numbers that it holds, and these are the network's weights, for the golden model too; those that it cannot hold
+stay float32.  Where none is asked for, weights that the file holds in few bits stay so, which loses nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from codegen.float32.weights import narrowed
+from codegen.float32.weights import is_held, narrowed
 from codegen.ir.graph import Graph, Node, Value
 from codegen.ir.quant import Array, DType, Storage, Sums
 from codegen.kernels import find_form
@@ -29,6 +31,7 @@ _STORAGES: dict[str, tuple[Storage, int]] = {
     **{"s8g32": ("s8", 32), "s4g32": ("s4", 32)},
 }
 """What weights are stored as, and how many inputs of a dense layer have a scale; 0 for all."""
+_BITS = {"s8": 8, "s4": 4}
 _SLOW, _NO_FMA = "fused sums are computed in integers, many times as slow", "has no fused multiply-add (has_fma)"
 _ONE_BY_ONE = "flushed sums are computed one by one, many times as slow, in"
 _FLUSH = "convolutions and dense layers of real numbers take about a third of the instructions with --float flushed"
@@ -43,7 +46,10 @@ def as_asked(graph: Graph, options: Options, target: Target) -> Graph:
     """The graph whose layers of real numbers are what the options say."""
     sums, asked = choose_sums(options, target), _STORAGES.get(options.float_weights)
     graph = _summed(graph, sums)
-    graph = graph if asked is None else _stored(graph, *asked)
+    if asked is not None:
+        graph = _stored(graph, *asked)
+    elif options.float_weights == "own" and graph.held:
+        graph = _stored_as_held(graph, sums, target)
     return replace(graph, notes=(*graph.notes, *_said(graph, sums, options, target)))
 
 
@@ -112,20 +118,39 @@ def _macs(graph: Graph, node: Node) -> int:
 
 def _stored(graph: Graph, storage: Storage, block: int) -> Graph:
     """Weights of layers stored so; what else reads the same constant keeps it."""
-    values, nodes, left = dict(graph.values), list[Node](), list[str]()
+    made = {}
+    for node, weights in _with_weights(graph):
+        made[node.name] = _narrow(weights, storage, block if _has_groups(node, weights, block) else 0)
+    graph = _reading(graph, made)
+    return replace(graph, notes=(*graph.notes, *_kept([name for name, value in made.items() if not value], storage)))
+
+
+def _stored_as_held(graph: Graph, sums: Sums, target: Target) -> Graph:
+    """Weights of layers stored as the file holds them, but for those that only a chip's vectors read fast."""
+    quick = sums == "flushed"
+    layers = [(n, w) for n, w in _with_weights(graph) if not (quick and _in_vectors(graph, n, target))]
+    return _reading(graph, {node.name: _as_held(node, weights, graph) for node, weights in layers})
+
+
+def _with_weights(graph: Graph) -> Iterator[tuple[Node, Value]]:
+    """Layers of real numbers whose weights are constants."""
     for node in graph.nodes:
-        weights = graph.values[node.inputs[1]] if isinstance(node.op, _WEIGHTED) else None
-        if weights is None or weights.data is None:
-            nodes.append(node)
-            continue
-        made = _narrow(weights, storage, block if _has_groups(node, weights, block) else 0)
-        if made is None:
-            left.append(node.name)
-        else:
-            values[made.name] = made
-        nodes.append(node if made is None else _reading(node, made, _loss(weights.data, np.asarray(made.data))))
-    made_graph = graph.with_nodes(nodes, values)
-    return replace(made_graph, notes=(*graph.notes, *_kept(left, storage)))
+        if isinstance(node.op, _WEIGHTED) and graph.values[node.inputs[1]].is_const:
+            yield node, graph.values[node.inputs[1]]
+
+
+def _as_held(node: Node, weights: Value, graph: Graph) -> Value | None:
+    """The weights in the least of the file's storages that holds them, where it is less than they are."""
+    data = np.asarray(weights.data)
+    inputs = data.shape[-1]
+    for storage, block in graph.held:
+        # blocks that end within the last one are taken as several of a size that fits
+        block = math.gcd(block, inputs) if 0 < block < inputs else 0
+        scales = data.size // block if block else len(data)
+        less = data.size * _BITS[storage] // 8 + 4 * scales < 4 * data.size
+        if less and (not block or _has_groups(node, weights, block)) and is_held(data, storage, block):
+            return _named(weights, data, storage, block)
+    return None
 
 
 def _has_groups(node: Node, weights: Value, block: int) -> bool:
@@ -136,15 +161,29 @@ def _has_groups(node: Node, weights: Value, block: int) -> bool:
 
 
 def _narrow(weights: Value, storage: Storage, block: int) -> Value | None:
-    assert weights.data is not None, "a constant"
-    data = narrowed(weights.data, storage, block)
-    kind = replace(weights.type, storage=storage, block=block)
+    data = narrowed(np.asarray(weights.data), storage, block)
+    return None if data is None else _named(weights, data, storage, block)
+
+
+def _named(weights: Value, data: Array, storage: Storage, block: int) -> Value:
     name = f"{weights.name}:{storage}" + (f"g{block}" if block else "")
-    return None if data is None else replace(weights, name=name, type=kind, data=data)
+    return replace(weights, name=name, type=replace(weights.type, storage=storage, block=block), data=data)
 
 
-def _reading(node: Node, weights: Value, loss: str) -> Node:
+def _reading(graph: Graph, made: Mapping[str, Value | None]) -> Graph:
+    """The graph whose layers read these weights in place of theirs."""
+    if not any(made.values()):
+        return graph
+    nodes = []
+    for node in graph.nodes:
+        weights = made.get(node.name)
+        nodes.append(node if weights is None else _with(node, weights, graph.values[node.inputs[1]]))
+    return graph.with_nodes(nodes, {**graph.values, **{v.name: v for v in made.values() if v}})
+
+
+def _with(node: Node, weights: Value, exact: Value) -> Node:
     groups = f" in groups of {weights.type.block}" if weights.type.block else ""
+    loss = _loss(np.asarray(exact.data), np.asarray(weights.data))
     note = f"weights stored as {weights.type.storage}{groups}, {loss}"
     inputs = (node.inputs[0], weights.name, *node.inputs[2:])
     return replace(node, inputs=inputs, note="; ".join(filter(None, (node.note, note))))

@@ -137,12 +137,21 @@ class RoiAlign:
         made = [self._box(x[image], box) for box, image in zip(boxes, images, strict=True)]
         return (np.array(made, x.dtype).reshape(len(boxes), x.shape[1], self.height, self.width),)
 
-    def _box(self, image: Array, box: Array) -> Array:
+    def points(self, box: Array) -> tuple[int, int]:
+        """Rows and columns of points in each cell of a box."""
+        _, cells = self._place(box)
+        return self.samples or math.ceil(cells[0]), self.samples or math.ceil(cells[1])
+
+    def _place(self, box: Array) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Where the first cell begins, row before column, and the size of a cell."""
         shift = 0.5 if self.half_pixel else 0.0
         x1, y1, x2, y2 = (float(v) * self.scale - shift for v in box)
         least = -np.inf if self.half_pixel else 1.0
-        cells = max(y2 - y1, least) / self.height, max(x2 - x1, least) / self.width
-        rows, columns = (self.samples or math.ceil(c) for c in cells)
+        return (y1, x1), (max(y2 - y1, least) / self.height, max(x2 - x1, least) / self.width)
+
+    def _box(self, image: Array, box: Array) -> Array:
+        (y1, x1), cells = self._place(box)
+        rows, columns = self.points(box)
         best = np.full((len(image), self.height, self.width), -np.inf if self.largest else 0.0, image.dtype)
         for i in range(rows):
             for j in range(columns):

@@ -11,7 +11,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from codegen.errors import FormUnsupported
 from codegen.ir.op import Op
 from codegen.ir.quant import DType
 from codegen.ir.real import RealNode
@@ -55,8 +54,6 @@ def _concat(ctx: Context, node: RealNode, states: Sequence[State], axis: int) ->
 def softmax(ctx: Context, node: RealNode, kind: RealSoftmax) -> Sequence[State]:
     """Softmax or LogSoftmax over one axis, or over all from one on."""
     x = exact(ctx, node, 0)
-    if kind.log and ctx.type(x.value).dtype is DType.S16:
-        raise FormUnsupported("LogSoftmax of 16-bit integers", where=node.where)
     shape = ctx.shape(x)
     pre, post = axes_last(shape, kind.axes)
 

@@ -1,8 +1,8 @@
 """Comparisons of quantized tensors, and choices between them.
 
 Decides: that a comparison with constants is a table, or one with the integer at which it changes; that tensors of one
-meaning are compared as integers, those of two in 8 bits by the ranks of their numbers; and that what is chosen from is
-brought to the meaning of the result before.
+meaning are compared as integers, those of two in 8 bits by the ranks of their numbers, in 16 bits by the numbers
+themselves; and that what is chosen from is brought to the meaning of the result before.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from codegen.ir.op import Op
 from codegen.ir.quant import Array, DType
 from codegen.ir.real import RealNode
 from codegen.ops import Broadcast, Cast, Compare, Lut, Reshape, Select
+from codegen.ops.compare import is_near
 from codegen.real.elementwise import Where
 from codegen.settle.context import Context, array_of, story
 from codegen.settle.join import clamped
@@ -96,8 +97,10 @@ def _of_two(ctx: Context, node: RealNode, sign: str, a: Real, b: Real) -> str:
     """Of two tensors: their integers, or the ranks of their numbers among those of both."""
     shape = ctx.real(node.outputs[0]).shape
     kinds = [ctx.type(side.value).dtype for side in (a, b)]
-    values = [a.value, b.value]
-    if a.quant != b.quant or kinds[0] is not kinds[1]:
+    values, op = [a.value, b.value], Compare(sign, None, None)
+    if a.quant != b.quant and kinds == [DType.S16, DType.S16] and is_near(a.quant, b.quant):
+        op = Compare(sign, a.quant, b.quant, exact=True)
+    elif a.quant != b.quant or kinds[0] is not kinds[1]:
         if any(kind not in EIGHT_BIT for kind in kinds):
             raise ctx.real_only(node)
         numbers = [_numbers(ctx, side) for side in (a, b)]
@@ -106,7 +109,7 @@ def _of_two(ctx: Context, node: RealNode, sign: str, a: Real, b: Real) -> str:
             table = Lut(tuple(int(r) for r in rank), DType.S16, None, "Rank")
             values[i] = ctx.builder.apply(table, (values[i],), f"{node.outputs[0]}:rank{i}")
     values = [_in_shape(ctx, v, (*(1,) * (len(shape) - len(ctx.type(v).shape)), *ctx.type(v).shape)) for v in values]
-    return _written(ctx, node, Compare(sign, None, None), *values)
+    return _written(ctx, node, op, *values)
 
 
 def _numbers(ctx: Context, x: Real) -> Array:

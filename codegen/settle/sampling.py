@@ -1,8 +1,8 @@
 """Maps read at places that are known: GridSample and RoiAlign of quantized tensors.
 
 Decides: that such an operator is a matrix, which it is itself asked for; that a map read at whole places only is moved,
-and any other one is a sum of a few elements each, weighted by whole numbers of 15 bits and brought to the result's
-scale once.  Places that the network computes are left to real numbers.
+and any other one is a sum of a few elements each, weighted by whole numbers of 15 bits (of 16-bit numbers as large ones
+as sums hold) and brought to the result's scale once.  Places that the network computes are left to real numbers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from codegen.ir.quant import Array, DType, is_pot
+from codegen.ir.quant import Array, DType, Quant, is_pot
 from codegen.ir.real import RealNode
 from codegen.ops import Gather, Rescale, activation_bounds, make_requant
 from codegen.ops.float32 import FloatTaps
@@ -22,7 +22,7 @@ from codegen.settle.float32.writer import Writer
 from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Pending, Real, Request, Route, State
 from codegen.settle.sums import steps_of
-from codegen.settle.tables import exact
+from codegen.settle.tables import EIGHT_BIT, exact
 
 _MOST = 1 << 22
 """Entries of a matrix that is asked for."""
@@ -56,15 +56,15 @@ def sampled(ctx: Context, node: RealNode, op: GridSample | RoiAlign) -> Sequence
         value = image(w, w.apply(Gather(0, places), table(w, x.value)))
         ctx.builder.rename_source(value, node.outputs[0])
         return [Real(value, x.quant)]
-    reach = np.abs(matrix).sum(axis=1).max() * 2**_BITS * ctx.type(x.value).dtype.reach(x.quant.zero_point)
-    if is_pot(ctx.mode) or reach > DType.S32.high:
+    unit = _unit(matrix, ctx.type(x.value).dtype, x.quant)
+    if is_pot(ctx.mode) or not unit:
         raise ctx.real_only(node)
-    main = FloatTaps(0, *_taps(matrix))
+    main = FloatTaps(0, *_taps(matrix, unit))
 
     def emit(request: Request) -> str:
         w = Writer(ctx, node)
         ends = activation_bounds(request.quant, request.dtype, *real_bounds(request))
-        scale = x.quant.scale * 2.0**-_BITS
+        scale = x.quant.scale / unit
         requant = make_requant(ctx.mode, scale, [1.0], request.quant, request.dtype, *ends)
         total = w.apply(main, table(w, steps_of(w, x)))
         note = f"{story(request.trail)} -> weighted sums, requant {ctx.mode}"
@@ -74,16 +74,26 @@ def sampled(ctx: Context, node: RealNode, op: GridSample | RoiAlign) -> Sequence
     return [Pending(shape, emit, (node,))]
 
 
+def _unit(matrix: Array, dtype: DType, quant: Quant) -> int:
+    """What a weight of 1 is: of 16-bit numbers as much as sums of 32 bits hold; 0 where that is too little."""
+    reach, most = dtype.reach(quant.zero_point), float(np.abs(matrix).sum(axis=1).max())
+    if dtype in EIGHT_BIT:
+        return 1 << _BITS if most * 2**_BITS * reach <= DType.S32.high else 0
+    taps = int((matrix != 0).sum(axis=1).max())
+    unit = int((DType.S32.high // reach - taps) / most)
+    return unit if unit >= 1 << (_BITS - 1) else 0
+
+
 def _is_largest(op: GridSample | RoiAlign) -> bool:
     """Whether numbers are compared, which no matrix says."""
     return isinstance(op, RoiAlign) and op.largest
 
 
-def _taps(matrix: Array) -> tuple[tuple[tuple[int, ...], ...], tuple[tuple[float, ...], ...]]:
+def _taps(matrix: Array, unit: int) -> tuple[tuple[tuple[int, ...], ...], tuple[tuple[float, ...], ...]]:
     """Places and whole weights of each row, as many as the row with the most has; those of a row keep their sum."""
     count = max(int((matrix != 0).sum(axis=1).max()), 1)
     order = np.sort(np.argsort(matrix == 0, axis=1, kind="stable")[:, :count], axis=1)
-    exact_weights = np.take_along_axis(matrix, order, axis=1).astype(np.float64) * 2.0**_BITS
+    exact_weights = np.take_along_axis(matrix, order, axis=1).astype(np.float64) * unit
     weights = np.rint(exact_weights)
     largest = np.abs(weights).argmax(axis=1)
     weights[np.arange(len(weights)), largest] += np.rint(exact_weights.sum(axis=1)) - weights.sum(axis=1)

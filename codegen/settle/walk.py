@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -23,7 +24,7 @@ from codegen.errors import (
     ResultNotQuantized,
 )
 from codegen.ir.graph import Graph, Interface
-from codegen.ir.quant import Mode
+from codegen.ir.quant import Mode, Storage
 from codegen.ir.real import RealGraph, RealNode, RealValue
 from codegen.records import record
 from codegen.settle.borders import Borders
@@ -129,7 +130,8 @@ class Settling:
     def graph(self) -> Graph:
         """The finished graph."""
         drop = self._borders.io_type == "quantized"
-        return finish(self.ctx.builder, self._graph.name, self.inputs, self.outputs, self.ctx.notes, drop)
+        made = finish(self.ctx.builder, self._graph.name, self.inputs, self.outputs, self.ctx.notes, drop)
+        return replace(made, held=_held(self._graph))
 
     def settled(self, at: int, node: RealNode) -> Sequence[State]:
         """States of a node's outputs; poison when it is refused or reads poison."""
@@ -231,6 +233,16 @@ class Settling:
         if not error.where.startswith(("node", "output", "input", "constant")):
             error.where = node.where if node is not None else where
         self.problems.append(Problem(at, error))
+
+
+def _held(graph: RealGraph) -> tuple[tuple[Storage, int], ...]:
+    """In which integers of 8 bits or fewer the graph holds constants, the fewest first, and in blocks of how many."""
+    stored = [v.stored for v in graph.values.values() if v.data is not None and v.stored is not None]
+    kinds = {(s.bits or 8 * s.dtype.itemsize, s.block) for s in stored}
+    # a zero point may take the numbers of few bits beyond them
+    named: tuple[tuple[Storage, int], ...] = (("s4", 4), ("s8", 8))
+    blocks = {most: sorted({b for n, b in kinds if n <= most}, key=lambda b: (b > 0, -b)) for _, most in named}
+    return tuple((name, block) for name, most in named for block in blocks[most])
 
 
 def constant_of(value: RealValue) -> State:

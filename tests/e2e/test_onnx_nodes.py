@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 
 from codegen.golden.interpreter import run_graph
@@ -16,6 +17,7 @@ from codegen.ir.quant import Array
 from codegen.passes import simplify
 from tests.contract.test_kernels import make_project
 from tests.support.node_graphs import Compilable, Refused, compilable, disagreement, fed, prefixed, side_by_side
+from tests.support.node_page import ONNX
 from tests.support.node_tests import node_tests
 from tests.support.sanitizers import REPORTS
 from tests.support.tools import require_tool
@@ -26,6 +28,66 @@ TOGETHER = 160
 """Tests in one network."""
 QUICK = ("gcc", "-O0")
 STRICT = ("gcc", f"-O1 {REPORTS}")
+WINDOWS = ("window", "window_expanded", "window_symmetric", "window_symmetric_expanded")
+RANGES = ("float16_type_positive_delta", "float_type_positive_delta", "int32_type_negative_delta")
+REDUCED = ("l1", "l2", "log_sum", "log_sum_exp", "sum_square")
+REFUSED = {
+    "training": (
+        *("adagrad", "adagrad_multiple", "adam", "adam_multiple", "momentum", "momentum_multiple", "nesterov_momentum"),
+        *("batchnorm_epsilon_training_mode", "batchnorm_example_training_mode"),
+    ),
+    "random": (
+        *("bernoulli", "bernoulli_double", "bernoulli_double_expanded", "bernoulli_expanded"),
+        *("bernoulli_seed", "bernoulli_seed_expanded", "training_dropout", "training_dropout_default"),
+        *("training_dropout_default_mask", "training_dropout_mask"),
+    ),
+    "images": tuple(
+        f"image_decoder_decode_{kind}"
+        for kind in (
+            *("bmp_rgb", "jpeg2k_rgb", "jpeg_bgr", "jpeg_grayscale", "jpeg_rgb"),
+            *("png_rgb", "pnm_rgb", "tiff_rgb", "webp_rgb"),
+        )
+    ),
+    "optional": (
+        *("optional_get_element_optional_tensor", "optional_get_element_tensor"),
+        *("optional_has_element_empty_no_input_name_optional_input", "optional_has_element_optional_input"),
+        *("optional_has_element_empty_no_input_name_tensor_input", "optional_has_element_tensor_input"),
+        *("optional_has_element_empty_no_input_optional_input", "optional_has_element_empty_no_input_tensor_input"),
+    ),
+    "an input or output without elements": (
+        *("causal_conv_with_state_kernel_size_one", "causal_conv_with_state_kernel_size_one_expanded"),
+        *(
+            "constantofshape_int_shape_zero",
+            "reduce_sum_empty_set_non_reduced_axis_zero",
+            "reshape_allowzero_reordered",
+        ),
+        *("shape_start_greater_than_end", "slice_start_out_of_bounds", "tril_zero", "triu_zero"),
+        *("split_zero_size_splits_opset13", "split_zero_size_splits_opset18"),
+    ),
+    "64 bits": ("bitcast_float64_to_int64",),
+}
+"""The tests that are not compiled, by what they are of."""
+ALONE = {
+    "sizes that depend on numbers": (
+        *(f"{name}{of}" for name in ("blackman", "hamming", "hann") for of in WINDOWS),
+        *("constant", "constantofshape_float_ones", "constantofshape_int_zeros", "melweightmatrix", "nonzero_example"),
+        *(f"range_{of}{e}" for of in RANGES for e in ("", "_expanded")),
+        *("unique_length_1", "unique_not_sorted_without_axis", "unique_sorted_with_axis", "unique_sorted_with_axis_3d"),
+        *("unique_sorted_with_negative_axis", "unique_sorted_without_axis"),
+    ),
+    "scales that depend on numbers": tuple(
+        f"dynamicquantizelinear{of}{e}" for of in ("", "_max_adjusted", "_min_adjusted") for e in ("", "_expanded")
+    ),
+    "types that no tensor of a network has": tuple(
+        f"bitcast_{of}" for of in ("int64_to_float64", "uint16_to_int16", "uint32_to_int32")
+    ),
+    "inputs without elements": (
+        *(f"reduce_{of}_empty_set{e}" for of in REDUCED for e in ("", "_expanded")),
+        *(f"reduce_{of}_empty_set" for of in ("max", "min", "prod", "sum")),
+        "reduce_max_empty_set_bool",
+    ),
+}
+"""Those whose networks have no input at run time, by why."""
 
 
 def same_bits(a: Array, b: Array) -> bool:
@@ -55,8 +117,19 @@ def wrong(chosen: list[Compilable], folder: Path, build: tuple[str, str]) -> dic
 
 
 def compiled(names: list[str]) -> list[Compilable]:
-    """Those of the tests that are read."""
+    """Those of the tests that are compiled."""
     return [made for name in names if not isinstance(made := compilable(name), Refused)]
+
+
+@pytest.mark.skipif(onnx.__version__ != ONNX, reason=f"the lists are of the tests of onnx {ONNX}")
+def test_the_tests_that_are_refused_and_those_without_inputs_are_the_ones_listed() -> None:
+    made = {name.removeprefix("test_"): compilable(name) for name in node_tests()}
+    refused = {name: found.reason for name, found in made.items() if isinstance(found, Refused)}
+    listed = {name for names in REFUSED.values() for name in names}
+    assert {name: why for name, why in refused.items() if name not in listed} == {}
+    assert sorted(listed - refused.keys()) == [], "now compiled: take them from the list"
+    alone = {name for name, found in made.items() if isinstance(found, Compilable) and not found.graph.inputs}
+    assert sorted(alone) == sorted(name for names in ALONE.values() for name in names)
 
 
 def test_a_spread_of_the_tests_is_right_in_c(tmp_path: Path) -> None:

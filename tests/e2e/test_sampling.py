@@ -54,6 +54,13 @@ def cases() -> Iterator[tuple[str, onnx.ModelProto, Feeds]]:
             )
             feeds = {"x": np.abs(draw(2, 3, 9, 8)), "b": boxes, "n": np.array([1, 0, 1, 1])}
             yield f"roi_{mode}_{half}", model_of(node, feeds), feeds
+            # one point in each cell of all sides: of more ONNX Runtime sums corners before it takes the greatest
+            made = {"output_height": 3, "output_width": 2} | ({"spatial_scale": 0.2} if mode == "max" else {})
+            node = helper.make_node(
+                "RoiAlign", ["x", "b", "n"], ["y"], mode=mode, coordinate_transformation_mode=half, **made
+            )
+            feeds, known = {"x": np.abs(draw(2, 3, 9, 8))}, {"b": boxes, "n": np.array([1, 0, 1, 1])}
+            yield f"roi_known_{mode}_{half}", model_of(node, feeds, **known), feeds
     node = helper.make_node("MaxPool", ["x"], ["y", "at"], kernel_shape=[3, 2], strides=[2, 1], pads=[1, 0, 1, 1])
     feeds = {"x": draw(2, 3, 7, 6)}
     yield "places", model_of(node, feeds), feeds

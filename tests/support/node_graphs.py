@@ -21,11 +21,10 @@ from tests.support.node_tests import NodeTest, forms, node_tests, rows_used
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compilable:
-    """A test's Graph, and how many of its inputs had to be constants: `form` counts through `node_tests.forms`."""
+    """A test's Graph, of the first of `node_tests.forms` that is read."""
 
     case: NodeTest
     graph: Graph
-    form: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ def compilable(name: str) -> Compilable | Refused:
 
 def _compilable(case: NodeTest, path: Path) -> Compilable | Refused:
     reason = ""
-    for form, model in enumerate(forms(case)):
+    for model in forms(case):
         path.write_bytes(model.SerializeToString())
         known = {t.name for t in model.graph.initializer}
         shapes = {n: a.shape for n, a in case.feeds.items() if n not in known and a.ndim}
@@ -53,7 +52,7 @@ def _compilable(case: NodeTest, path: Path) -> Compilable | Refused:
         except CompileError as error:
             reason = error.problems()[0].found
         else:
-            return Compilable(case, graph, form)
+            return Compilable(case, graph)
     return Refused(reason)
 
 

@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 
 from codegen.frontends.onnx.real.reading import MICROSOFT
 from codegen.frontends.onnx.real.translators import TRANSLATORS
+from tests.support.node_graphs import Compilable, Refused, compilable
 from tests.support.node_tests import Result, node_tests, results
 from tests.support.shared import ROOT
 
@@ -25,16 +26,23 @@ which `lamina run --engine float` computes in numpy where ONNX Runtime is not in
 said in [operators.md](operators.md)."""
 _TESTS = """\
 The tests are those of the onnx package {version} whose tensors are numbers that numpy knows, integers of 2 and 4 bits
-included: {total}. Of these {right} are read and right, {constants} of them as constants only: what has a size that
-depends on numbers is resolved while the model is read; of computed boxes NonMaxSuppression has rows for all that it may
-select, which are -1 where a test has none. Every test is run with sums in the stated order and in any."""
+included: {total}. Of these {right} are read and right, run with sums in the stated order and in any, and {compiled} are
+compiled to C and right there too (`tests/e2e/test_onnx_nodes.py`). Each is tried as it is first, with all its inputs
+given at run time, and then with more and more of them as constants. Of these networks {constants} have no input at run
+time: what has a size that depends on numbers is resolved while the model is read, and of no elements there are
+none to give. Of computed boxes NonMaxSuppression has rows for all that it may select, which are -1 where a test has
+none.
+
+What is read and not compiled: inputs and outputs of a network without elements, for C has no arrays of none (within a
+network such tensors are known, and gone); and a constant of 64 bits, for whole numbers are held in 32."""
 
 
 def page() -> str:
     """The page's text."""
     found = results()
-    right = [r for r in found.values() if r.right]
-    counts = {"total": len(found), "right": len(right), "constants": sum(r.constants for r in right)}
+    made = [c for c in map(compilable, found) if isinstance(c, Compilable)]
+    counts = {"total": len(found), "right": sum(r.right for r in found.values()), "compiled": len(made)}
+    counts["constants"] = sum(not c.graph.inputs for c in made)
     done = {_operator(name) for name, result in found.items() if result.right}
     parts = [_INTRO, "## What is read", *_operators(done), "## ONNX's own tests"]
     parts += [_TESTS.format(version=ONNX, **counts), _table(found)]
@@ -57,18 +65,20 @@ def _quoted(names: list[str]) -> str:
 
 
 def _table(found: dict[str, Result]) -> str:
-    by_operator: dict[str, list[Result]] = defaultdict(list)
-    for name, result in found.items():
-        by_operator[_operator(name)].append(result)
+    by_operator: dict[str, list[str]] = defaultdict(list)
+    for name in found:
+        by_operator[_operator(name)].append(name)
     lines = [
-        "| operator | tests | read and right | of constants | what is refused |",
-        "| --- | --- | --- | --- | --- |",
+        "| operator | tests | read and right | in C | of them without input | what is refused |",
+        "| --- | --- | --- | --- | --- | --- |",
     ]
-    for name, each in sorted(by_operator.items()):
-        refused = Counter(r.refusal for r in each if r.refusal)
+    for operator, names in sorted(by_operator.items()):
+        made = [compilable(name) for name in names]
+        refused = Counter(c.reason for c in made if isinstance(c, Refused))
         words = "; ".join(f"{text} ({count})" for text, count in sorted(refused.items())) or "-"
-        right, constants = sum(r.right for r in each), sum(r.constants for r in each)
-        lines.append(f"| {name} | {len(each)} | {right} | {constants or '-'} | {words} |")
+        graphs = [c.graph for c in made if isinstance(c, Compilable)]
+        right, constants = sum(found[name].right for name in names), sum(not g.inputs for g in graphs)
+        lines.append(f"| {operator} | {len(names)} | {right} | {len(graphs)} | {constants or '-'} | {words} |")
     return "\n".join(lines)
 
 

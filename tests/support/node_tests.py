@@ -1,8 +1,9 @@
 """ONNX's own tests of its operators, as models for the RealGraph reader.
 
 A test feeds every input at run time; a network's parameters are constants.  So each is tried as it is, then with the
-whole numbers behind the first input as constants, then with everything behind the first input, then with everything:
-what has a size that depends on numbers, and integers of few bits, are known as constants only.
+whole numbers behind the first input as constants, then with everything behind the first input, then with everything but
+one of the others, then with everything: what has a size that depends on numbers, and integers of few bits, are known as
+constants only.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import pickle
 import tempfile
 import warnings
 import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -91,30 +91,34 @@ def _in_bytes(array: np.ndarray) -> np.ndarray:
     return array.astype(np.uint8 if array.dtype.name[0] == "u" else np.int8) if array.dtype.name in _FEW else array
 
 
-def forms(case: NodeTest) -> Iterator[onnx.ModelProto]:
-    """The model with fewer and fewer inputs that are given at run time."""
+def forms(case: NodeTest) -> list[onnx.ModelProto]:
+    """The model with fewer and fewer inputs that are given at run time; none in the last one."""
     names = list(case.feeds)
     whole = [n for n in names[1:] if case.feeds[n].dtype.kind in "iu"]
-    for constants in ([], whole, names[1:], names):
+    alone = [[n for n in names if n != kept] for kept in names[1:]]
+    made = []
+    for constants in ([], whole, names[1:], *alone, names):
         model = onnx.ModelProto()
         model.CopyFrom(case.model)
         model.graph.initializer.extend(onnx.numpy_helper.from_array(case.feeds[n], n) for n in constants)
-        yield model
+        made.append(model)
+    return made
 
 
 def read(case: NodeTest, folder: Path) -> tuple[RealGraph, bool]:
     """The first form that can be read, and whether only constants go in; what the last one raises otherwise."""
     path = folder / "model.onnx"
-    for last, model in enumerate(forms(case)):
+    models = forms(case)
+    for model in models:
         path.write_bytes(model.SerializeToString())
         known = {t.name for t in model.graph.initializer}
         shapes = {n: a.shape for n, a in case.feeds.items() if n not in known and a.ndim}
         try:
-            return read_real(path, shapes=shapes), last == 3
+            return read_real(path, shapes=shapes), model is models[-1]
         except CompileError:
-            if last == 3:
+            if model is models[-1]:
                 raise
-    raise AssertionError("four forms")
+    raise AssertionError("several forms")
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from codegen.records import record
 from codegen.settle.context import Context
 from codegen.settle.float32 import unfold
 from codegen.settle.float32.elementwise import chosen
+from codegen.settle.float32.moving import joined
 from codegen.settle.float32.picking import taken
 from codegen.settle.float32.writer import Writer
 from codegen.settle.rule import Family, Rule
@@ -215,17 +216,32 @@ def _corners(f: Formula, at: str, length: int, *, edge: bool) -> tuple[list[Neig
 
 
 def roi_align(ctx: Context, node: RealNode, op: real.RoiAlign) -> Sequence[State]:
-    """Points of a known number in each cell."""
+    """Points of a known number in each cell: of each box its own where that follows from its size, which is known."""
     w = Writer(ctx, node)
-    if not op.samples:
-        hint = "give sampling_ratio: how many points there are must be known"
-        raise FormUnsupported("RoiAlign with a point for each pixel of a box", where=node.where, hint=hint)
-    f, x, boxes, images = Formula(w), w.input(0), w.input(1), w.cast(w.input(2), DType.S32)
-    _, channels, height, width = w.shape(x)
-    count = w.shape(boxes)[0]
-    rows, near_rows = _points(f, boxes, 1, op, op.height, height)
-    columns, near_columns = _points(f, boxes, 0, op, op.width, width)
-    tall, wide = op.height * op.samples, op.width * op.samples
+    x, boxes, images = w.input(0), w.known(1), w.cast(w.input(2), DType.S32)
+    if op.samples or boxes is None:
+        if not op.samples:
+            hint = "give sampling_ratio: how many points there are must be known"
+            raise FormUnsupported("RoiAlign with a point for each pixel of a box", where=node.where, hint=hint)
+        return w.done(_cells(w, op, x, w.input(1), images, (op.samples, op.samples)))
+    counts = [op.points(box) for box in boxes]
+    order, parts = list[int](), list[str]()
+    for points in dict.fromkeys(counts):
+        places = [i for i, found in enumerate(counts) if found == points]
+        parts.append(_cells(w, op, x, w.const(boxes[places]), w.picked(images, 0, places), points))
+        order += places
+    y = parts[0] if len(parts) == 1 else joined(w, parts, 0)
+    return w.done(y if order == sorted(order) else w.picked(y, 0, np.argsort(order).tolist()))
+
+
+def _cells(w: Writer, op: real.RoiAlign, x: str, boxes: str, images: str, points: tuple[int, int]) -> str:
+    """The small maps of boxes that have so many rows and columns of points in each cell."""
+    f, (_, channels, height, width), count = Formula(w), w.shape(x), w.shape(boxes)[0]
+    if min(points) <= 0:
+        return w.const(np.zeros((count, channels, op.height, op.width), np.float32))
+    rows, near_rows = _points(f, boxes, 1, op, (op.height, points[0]), height)
+    columns, near_columns = _points(f, boxes, 0, op, (op.width, points[1]), width)
+    tall, wide = op.height * points[0], op.width * points[1]
     down = [Neighbour(*(w.reshaped(v, (count, tall, 1)) for v in (n.at, n.weight))) for n in rows]
     across = [Neighbour(*(w.reshaped(v, (count, 1, wide)) for v in (n.at, n.weight))) for n in columns]
     near = [w.reshaped(near_rows, (count, tall, 1)), w.reshaped(near_columns, (count, 1, wide))]
@@ -234,23 +250,23 @@ def roi_align(ctx: Context, node: RealNode, op: real.RoiAlign) -> Sequence[State
     lead = w.reshaped(images, (count, 1, 1))
     terms = _weighted(f, _table(w, x), lead, (down, across), (height, width))
     y = _summed(f, terms, "maximum" if op.largest else "add")
-    y = w.reshaped(y, (count, op.height, op.samples, op.width, op.samples * channels))
-    y = w.reshaped(y, (count * op.height, op.samples, op.width, op.samples, channels))
+    y = w.reshaped(y, (count, op.height, points[0], op.width, points[1] * channels))
+    y = w.reshaped(y, (count * op.height, points[0], op.width, points[1], channels))
     name: ReductionName = "maximum" if op.largest else "mean"
     y = w.apply(FloatReduce(name, (1, 3)), y)
-    return w.done(w.moved(w.reshaped(y, (count, op.height, op.width, channels)), 3, 1))
+    return w.moved(w.reshaped(y, (count, op.height, op.width, channels)), 3, 1)
 
 
 def _points(
-    f: Formula, boxes: str, first: int, op: real.RoiAlign, cells: int, length: int
+    f: Formula, boxes: str, first: int, op: real.RoiAlign, points: tuple[int, int], length: int
 ) -> tuple[list[Neighbour], str]:
-    """The points of all cells along one axis: [boxes, cells * samples]."""
-    w = f.w
+    """The points of all cells along one axis, in each of so many cells so many: [boxes, cells * samples]."""
+    w, (cells, samples) = f.w, points
     shift = 0.5 if op.half_pixel else 0.0
     ends = [f.of("sub", f.of("mul", w.picked(boxes, 1, [i]), op.scale), shift) for i in (first, first + 2)]
     size = f.of("sub", ends[1], ends[0])
     size = size if op.half_pixel else f.of("maximum", size, 1.0)
-    inside: Array = (np.arange(cells)[:, None] + (np.arange(op.samples) + 0.5) / op.samples).reshape(1, -1)
+    inside: Array = (np.arange(cells)[:, None] + (np.arange(samples) + 0.5) / samples).reshape(1, -1)
     at = f.of("mul", f.of("div", size, float(cells)), w.const(inside.astype(np.float32)))
     return _corners(f, f.of("add", at, ends[0]), length, edge=True)
 

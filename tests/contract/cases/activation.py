@@ -59,6 +59,9 @@ def softmax_cases() -> Iterator[Case]:
     yield Case("coarse", Softmax(q(0.5, 3), q(1.7, -5), S8, "single"), (t(U8, 4, 1),))
     yield Case("wide", Softmax(q(0.0005, -9), q(2.0**-15), S16, "single"), (t(S16, 4, 33),))
     yield Case("wide_unsigned", Softmax(q(0.004, 7), q(1 / 65535, -32768), S16, "ort", 0.5), (t(S16, 2, 3),))
+    yield Case("log_wide", LogSoftmax(q(0.0005, -9), q(0.0003, 32767), S16, "single"), (t(S16, 4, 33),))
+    yield Case("log_steep", LogSoftmax(q(20.0, 3), q(2.0**-12, 5), S16, "ort"), (t(S16, 3, 7),))
+    yield Case("log_fine", LogSoftmax(q(1e-5, 0), q(2.0**-16, 0), S16, "tflite"), (t(S16, 2, 2, 3),))
     yield Case("vanishing", Softmax(q(0.5, 3), q(2.5, -5), S8, "single"), (t(S8, 4, 2),))
 
 

@@ -28,6 +28,9 @@ def compare_cases() -> Iterator[Case]:
     wide = (1, 4, 3, 2), (2, 1, 3, 2)
     fine, coarse = q(2.0**-10), q(2.0**-9)
     yield Case("wide", Compare("!=", coarse, fine), (t(S16, *wide[0], quant=coarse), t(S16, *wide[1], quant=fine)))
+    for relation, (a, b) in (("<", (q(0.02, 5), q(0.06, -3))), ("==", (q(0.1), q(0.3))), (">=", (q(1e-5), q(3.0)))):
+        sides = (t(S16, 4, 5, 7, quant=a), t(S16, 4, 5, 7, quant=b))
+        yield Case(f"exact{relation}", Compare(relation, a, b, exact=True), sides, few=3)
     yield Case("wide_few", Compare("==", q(0.02), q(0.01)), (t(S16, 40, 5), t(S16, 5)))
 
 

@@ -204,6 +204,7 @@ REFUSED: dict[str, tuple[Op, tuple[TensorType, ...]]] = {
     "LAM-OPS-REDUCTION-11": (AddN(Quant(2.0**19), Quant(1.0), -128, 127), (S8, S8)),
     "LAM-OPS-LOGIC-01": (Compare("<", Quant(1.0), Quant(1.0)), (S16, S8)),
     "LAM-OPS-LOGIC-02": (Compare("<", Quant(1.0), Quant(2.0**14)), (S8, S8)),
+    "LAM-OPS-LOGIC-10": (Compare("<", Quant(1.0), Quant(2.0**21), exact=True), (S16, S16)),
     "LAM-OPS-LOGIC-02 of 16 bits": (Compare("==", Quant(1.0), Quant(2.0**7)), (S16, S16)),
     "LAM-OPS-ELEMENTWISE-07": (Div(Quant(1.0), Quant(1.0), Quant(1.0), -128, 127), (S8, S16)),
     "LAM-OPS-ELEMENTWISE-08": (Div(Quant(2.0**11), Quant(2.0**-11), Quant(1.0), -128, 127), (S8, S8)),

@@ -90,19 +90,33 @@ def _begun(r: Reading, node: OnnxNode) -> tuple[int, bool]:
 
 
 def scan(r: Reading, node: OnnxNode) -> Sequence[str]:
-    """Scan: a step for each entry of the sequences."""
+    """Scan: a step for each entry of the sequences; before operator set 9 for each image of a batch."""
     body = node.graph("body")
-    if r.opset < 9:
-        raise FormUnsupported("Scan over batches, of operator set 8", where=node.where)
-    inputs = [r.value(node, i) for i in range(len(node.inputs))]
+    inputs = [r.value(node, i) for i in range(r.opset < 9, len(node.inputs))]
     count = node.integer("num_scan_inputs", low=1)
+    _check(node, count <= len(inputs) == len(body.input) and len(body.output) >= len(inputs) - count)
+    if r.opset >= 9:
+        return _scanned(r, node, inputs, "")
+    if r.optional(node, 0) is not None:
+        raise FormUnsupported("Scan of sequences of different lengths", where=node.where)
+    batches = {(r.type(i).shape or (0,))[0] for i in inputs}
+    _check(node, len(batches) == 1 and 0 not in batches)
+    each = [
+        _scanned(r, node, [_entry(r, node, i, 0, image) for i in inputs], f"/image{image}")
+        for image in range(batches.pop())
+    ]
+    return [_stacked(r, node, parts, 0, i) for i, parts in enumerate(zip(*each, strict=True))]
+
+
+def _scanned(r: Reading, node: OnnxNode, inputs: Sequence[str], tag: str) -> list[str]:
+    """The last states, and what the steps gave."""
+    body, count = node.graph("body"), node.integer("num_scan_inputs", low=1)
     names = [text_of(i.name) for i in body.input]
-    _check(node, count <= len(inputs) == len(names) and len(body.output) >= len(inputs) - count)
-    states, sequences = inputs[: len(inputs) - count], inputs[len(inputs) - count :]
+    states, sequences = list(inputs[: len(inputs) - count]), inputs[len(inputs) - count :]
     axes = [
         r.axes(node, (a,), r.rank(s))[0] for a, s in zip(_list(node, "scan_input_axes", count), sequences, strict=True)
     ]
-    turned = _list(node, "scan_input_directions", count)
+    turned = _list(node, "scan_input_directions" if r.opset >= 9 else "directions", count)
     steps = r.type(sequences[0]).shape[axes[0]]
     _check(node, all(r.type(s).shape[a] == steps for s, a in zip(sequences, axes, strict=True)))
     _check_steps(node, steps)
@@ -113,7 +127,7 @@ def scan(r: Reading, node: OnnxNode) -> Sequence[str]:
             _entry(r, node, s, a, steps - 1 - step if back else step)
             for s, a, back in zip(sequences, axes, turned, strict=True)
         ]
-        made = _inlined(r, node, body, dict(zip(names, [*states, *entries], strict=True)), f"/{step}")
+        made = _inlined(r, node, body, dict(zip(names, [*states, *entries], strict=True)), f"{tag}/{step}")
         states = made[: len(states)]
         for parts, value in zip(gathered, made[len(states) :], strict=True):
             parts.append(value)

@@ -118,9 +118,12 @@ def transpose(r: Reading, node: OnnxNode) -> Sequence[str]:
 
 
 def concat(r: Reading, node: OnnxNode) -> Sequence[str]:
-    """Concat."""
+    """Concat; what has no elements adds none."""
     inputs = r.given(node)
-    return [r.apply(Concat(r.axis(node, inputs[0])), inputs, node)]
+    op, kinds = Concat(r.axis(node, inputs[0])), [r.type(i) for i in inputs]
+    op.infer(kinds)
+    parts = [i for i, kind in zip(inputs, kinds, strict=True) if 0 not in kind.shape]
+    return [r.apply(op, parts or inputs, node)]
 
 
 def split(r: Reading, node: OnnxNode) -> Sequence[str]:

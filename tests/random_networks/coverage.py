@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from codegen.ir.plan import INPUT, Group, Plan, Storage
+from codegen.ir.plan import Group, Plan, Storage
 from codegen.ops import OPS, Slice
 from tests.random_networks.cases import Planned
 
@@ -63,7 +63,7 @@ def features(found: Planned) -> set[str]:
         "a skip inside a group": any(_has_skip(plan, g) for g in plan.groups),
         "shared input and output rows": any(_shares(plan, g) for g in range(len(plan.groups))),
         "a ring": any(p.ring < p.rows for p in plan.storage.values()),
-        "working memory in several memories": any(r.memory != INPUT for r in plan.regions),
+        "working memory in several memories": any(not r.given for r in plan.regions),
         "several outputs": len(plan.graph.outputs) > 1,
         "state": bool(plan.graph.states),
         "state renewed in place": any(s.in_place for s in found.program.states),
@@ -72,7 +72,7 @@ def features(found: Planned) -> set[str]:
         "a group with several sinks": any(len({node for node, _ in g.pulls}) > 1 for g in plan.groups),
         "a group output also read inside": any(_read_inside(plan, g) for g in plan.groups),
         "a streamed input": bool(plan.streamed),
-        "an input outside": any(r.memory == INPUT for r in plan.regions),
+        "an input outside": any(r.given for r in plan.regions),
         "strips of columns": any(".strip1" in n.name and isinstance(n.op, Slice) for n in plan.graph.nodes),
         "strips that are joined": any(".strips2" in n.name for n in plan.graph.nodes),
         "a limit": case.options.arena_limit is not None,

@@ -131,6 +131,11 @@ class NodeOf(Generic[O_co]):
         """Indices of the inputs that are not constants."""
         return tuple(i for i, c in enumerate(self.consts) if c is None)
 
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of one inference."""
+        return self.op.macs(self.ins, self.outs)
+
 
 NodeView: TypeAlias = NodeOf[Op]
 """A node of any operator."""

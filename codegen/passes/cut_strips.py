@@ -23,7 +23,7 @@ from codegen.records import record
 
 COLUMNS, CHANNELS = 2, 3
 """Axes of a feature map that strips are cut along."""
-_MAP = 4
+MAP = 4
 """Axes of a feature map."""
 _CHANNELS_AT_A_TIME = 16
 """Strips of channels are multiples: kernels make some channels at a time."""
@@ -109,7 +109,7 @@ def _strip(graph: Graph, part: Part, name: str, wanted: Span) -> Strip:
 def _columns_of(graph: Graph, node: Node, y: Span, *, first: bool) -> StripNode | None:
     ins = [graph.type(name) for name in node.inputs]
     read = _read(graph, node)
-    if any(len(graph.type(name).shape) != _MAP for name in (*read, *node.outputs)):
+    if any(len(graph.type(name).shape) != MAP for name in (*read, *node.outputs)):
         return None
     if answers.is_elementwise(node.op) or (isinstance(node.op, Concat) and node.op.axis > COLUMNS):
         width = graph.type(node.outputs[0]).shape[COLUMNS]
@@ -127,7 +127,7 @@ def _columns_of(graph: Graph, node: Node, y: Span, *, first: bool) -> StripNode 
 def _channels_of(graph: Graph, node: Node, y: Span, *, first: bool) -> StripNode | None:
     """Channel by channel, but for the first layer, which reads all of its input."""
     ins, read = [graph.type(name) for name in node.inputs], _read(graph, node)
-    if read != [node.inputs[0]] or any(len(graph.type(name).shape) != _MAP for name in (*read, *node.outputs)):
+    if read != [node.inputs[0]] or any(len(graph.type(name).shape) != MAP for name in (*read, *node.outputs)):
         return None
     if first:
         op = answers.channel_tile(node.op, y.start, y.stop)

@@ -70,7 +70,7 @@ def _said(graph: Graph, sums: Sums, options: Options, target: Target) -> Iterato
     if sums == "separate" and options.float_sums is None and "mve" in FEATURES[target.isa] and summing:
         other = _summed(graph, "flushed")
         vectors = {n.name for n in other.nodes if isinstance(n.op, SUMMING) and _in_vectors(other, n, target)}
-        macs = {node.name: _macs(graph, node) for node in summing}
+        macs = {node.name: graph.view(node).macs for node in summing}
         if sum(macs[name] for name in vectors) >= _ENOUGH * sum(macs.values()):
             yield f"{_FLUSH}: {_LEAST_IS_ZERO}"
 
@@ -80,8 +80,8 @@ def _in_software(graph: Graph, target: Target) -> Iterator[str]:
     real = [node for node in graph.nodes if _is_real(graph, node)]
     if not real or target.has_fpu or DType.F32.value not in target.dtypes:
         return
-    products = sum(_macs(graph, node) for node in graph.nodes)
-    share = 100 * sum(_macs(graph, node) for node in real) / max(products, 1)
+    products = sum(graph.view(node).macs for node in graph.nodes)
+    share = 100 * sum(graph.view(node).macs for node in real) / max(products, 1)
     of_all = f" ({share:.3g} % of the products)" if products else ""
     names = _listed([node.name for node in real])
     yield f"{target.name} has no FPU: {len(real)} float layers{of_all} are computed in software: {names}"
@@ -109,11 +109,6 @@ def _is_spoilt(node: Node, value: Value) -> bool:
 def _in_vectors(graph: Graph, node: Node, target: Target) -> bool:
     form = find_form(graph.view(node), target.isa)
     return form is not None and flushes(form.context)
-
-
-def _macs(graph: Graph, node: Node) -> int:
-    view = graph.view(node)
-    return view.op.macs(view.ins, view.outs)
 
 
 def _stored(graph: Graph, storage: Storage, block: int) -> Graph:

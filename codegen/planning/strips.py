@@ -14,13 +14,13 @@ from typing import Protocol
 
 from codegen.errors import ArenaLimitUnreachable, OptionBad
 from codegen.ir.form import Form
-from codegen.ir.graph import Graph, Node
+from codegen.ir.graph import Graph
 from codegen.ir.plan import FrontPoint, Plan
 from codegen.ir.shape import Span
 from codegen.kernels import KernelTable, choose_kernels, kernel_needs
 from codegen.options import Options
 from codegen.passes import Part, cut_strips, strips_of
-from codegen.passes.cut_strips import CHANNELS, COLUMNS, Strip, StripNode, entry, narrowed
+from codegen.passes.cut_strips import CHANNELS, COLUMNS, MAP, Strip, StripNode, entry, narrowed
 from codegen.planning.arena import plan_arena
 from codegen.planning.asked import choose_goal
 from codegen.planning.orders import Candidates
@@ -28,8 +28,6 @@ from codegen.records import record
 from codegen.schedule import BALANCED, Flows, Process, grouping_of, limit_unreachable
 from codegen.target import Target
 
-_MAP = 4
-"""Axes of a feature map."""
 MOST_STRIPS = 12
 """Strips of one part."""
 MOST_PARTS = 4
@@ -156,13 +154,8 @@ def _front(whole: _Found, found: Sequence[_Found], best: _Found, plan: Plan) -> 
             least = min(least, one.bytes)
 
 
-def _macs(graph: Graph, node: Node) -> int:
-    view = graph.view(node)
-    return view.op.macs(view.ins, view.outs)
-
-
 def _products(graph: Graph) -> int:
-    return sum(_macs(graph, node) for node in graph.nodes)
+    return sum(graph.view(node).macs for node in graph.nodes)
 
 
 class Ways:
@@ -176,9 +169,9 @@ class Ways:
         self.streamed = self.source if options.stream_input else ""
         self.needs = kernel_needs(graph, kernels)
         self.grouping = grouping_of(graph, self.needs, "", None, self.outside, flows)
-        self.macs = [_macs(graph, node) for node in graph.nodes]
+        self.macs = [graph.view(node).macs for node in graph.nodes]
         found = ((stop, self._crossing(stop)) for stop in range(1, len(graph.nodes) + 1))
-        self.cuts = {stop: name for stop, name in found if name and len(graph.type(name).shape) == _MAP}
+        self.cuts = {stop: name for stop, name in found if name and len(graph.type(name).shape) == MAP}
         self._known: dict[tuple[int, int], Mapping[str, int]] = {}
         self._made: dict[tuple[int, int], tuple[Sequence[Strip], Sequence[int]]] = {}
 

@@ -137,7 +137,7 @@ class QuantizingWords(JoiningWords, total=False):
     budget: str | Mapping[str, int] | None
     stop_after: str | None
     eval_data: DataGiven | Iterable[Sample] | None
-    metric: str
+    metric: str | None
     max_drop: float | None
     scheduler: str | None
     progress: Progress | None

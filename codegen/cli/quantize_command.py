@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 @click.option("--seed", type=int, help="By which they are drawn; 0 when not said.")
 @click.option("--keep-float", multiple=True, metavar="NAME", help="A node or a tensor that stays float.")
 @click.option("--eval", "eval_data", metavar="E.npz", help="Labelled samples x and y: score both networks.")
-@click.option("--metric", default="top1", show_default=True, help="Of --eval: as of `lamina eval`.")
+@click.option("--metric", help="Of --eval: as of `lamina eval`; top1 when not said.")
 @click.option("--max-drop", type=float, metavar="POINTS", help="Exit code 1 where the score loses more.")
 @click.option(
     "--stop-after",

@@ -55,7 +55,7 @@ def mixed_text(report: MixedReport) -> str:
         "16 bits",
         "< 8 bits",
         "expected dB",
-        "SQNR dB",
+        "outputs dB",
         "arena",
         "flash",
         *(["instructions"] if counted else []),

@@ -135,14 +135,14 @@ def _tensors(rows: Sequence[QuantizedTensor]) -> str:
 
 
 def _weights(rows: Sequence[QuantizedWeight]) -> str:
-    headers = ["constant", "operator", "role", "bits", "scales", "SQNR dB", "method"]
+    headers = ["constant", "operator", "role", "bits", "scales", "own SQNR dB", "method"]
     cells = [(r.tensor, r.operator, r.role, r.bits, r.scales, f"{r.sqnr:.1f}", r.method) for r in rows]
     return text_table(headers, cells, keep=4, least=["method"]) if rows else ""
 
 
 def _stages(rows: Sequence[QuantStage]) -> str:
     cells = [(r.name, f"{r.sqnr:.1f}", "kept" if r.kept else "no better") for r in rows]
-    return text_table(["what was tried", "SQNR dB", ""], cells, keep=3) if rows else ""
+    return text_table(["what was tried", "outputs dB", ""], cells, keep=3) if rows else ""
 
 
 def _verdict(report: QuantReport) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from codegen.errors import CalibrationConstant, CompileError
+from codegen.errors import CalibrationConstant, CompileError, OptionBad
 from codegen.frontends import REQUANT_KEY, label_entries, real_bytes
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
@@ -63,6 +63,8 @@ _LOOKED_AT = 4
 """Samples whose numbers are looked at."""
 _DARK, _BYTE = 31, 255
 """Between them lies the greatest number of a picture in bytes."""
+_METRIC = "top1"
+"""By which labelled samples are scored where no metric is named."""
 _FEW = 16
 """Of fewer samples the user is warned."""
 
@@ -96,6 +98,7 @@ def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized
     how = sampled(how)
     places = Places(graph, kept_real(graph, how.keep_float))
     asking = asking_of(places, how)
+    _check_shared(how, asking)
     places = Places(graph, places.kept | _kept_by(graph, asking.config))
     held, asking, means = _samples(given_there, places, asking, how)
     report = _blank(shown(file_of(model)), held, places, how)
@@ -128,6 +131,13 @@ def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized
         quantized = scoring.of(data, options, "float" if report.refusal else "c")
         report = replace(report, scored=scoring.beside(real, quantized))
     return _written(data, report, how, table)
+
+
+def _check_shared(how: Quantizing, asking: Asked) -> None:
+    """Refuse a scheduler that would have nothing to share: LAM-IMPORT-030."""
+    if how.scheduler is not None and how.eval_data is None and mixing_of(how, asking.config.mixed) is None:
+        hint = "mixed bits and scores are shared: say --weights mixed, --activations mixed or --eval, or leave it out"
+        raise OptionBad(how.scheduler, where="scheduler", hint=hint)
 
 
 def _kept_by(graph: RealGraph, config: QuantConfig) -> frozenset[str]:
@@ -181,7 +191,7 @@ def _samples(
     count = asking.config.search.samples
     if how.calib is not None:
         return calibration_of(places.graph, how.calib, how, count), asking, {}
-    blind = blindly(given, places, how.samples, how.seed or 0)
+    blind = blindly(given, places, asking, how)
     held = calibration_of(places.graph, blind.arrays, replace(how, config=None), count)
     return held, replace(asking, config=asking.config.over(blind.config)), blind.means
 
@@ -273,7 +283,7 @@ def _scoring(how: Quantizing) -> Scoring | None:
         return None
     return Scoring(
         data=gathered(how.eval_data),
-        metric=how.metric,
+        metric=how.metric or _METRIC,
         config=how.config,
         max_drop=how.max_drop,
         toolkit=how.toolkit,

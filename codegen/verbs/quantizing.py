@@ -28,6 +28,8 @@ from codegen.verbs.quantizer_files import files_config
 STAGES = ("inspect", "rewrite", "calibrate")
 """Stages behind which one may stop."""
 _ALL_POINTS = 100
+_OTHER_FORMATS = (".tflite", ".prototxt", ".caffemodel", ".pt", ".pth", ".pb", ".h5", ".keras", ".toml")
+"""Endings of files that a quantized model would not be."""
 
 
 @record(kw_only=True, eq=False)
@@ -56,14 +58,32 @@ class Quantizing:
     budget: str | Mapping[str, int] | None = None
     stop_after: str | None = None
     eval_data: DataGiven | Iterable[Sample] | None = None
-    metric: str = "top1"
+    metric: str | None = None
     max_drop: float | None = None
     scheduler: str | None = None
     progress: Progress | None = None
     toolkit: Toolkit = HOUSE
 
     def __post_init__(self) -> None:
-        """Refuse what does not exist."""
+        """Refuse what does not exist, and what would do nothing."""
+        self._check_words()
+        self._check_heard()
+
+    def _check_heard(self) -> None:
+        """Refuse what nothing would be done with: LAM-IMPORT-030."""
+        writes = self.stop_after in (None, "rewrite")
+        if self.metric is not None and self.eval_data is None:
+            raise OptionBad(self.metric, where="metric", hint="give the labelled samples too: --eval D.npz")
+        if self.out is not None and not writes:
+            hint = f"behind {self.stop_after} there is no model yet: leave out -o, or say --stop-after rewrite"
+            raise OptionBad(f"{self.out}", where="out", hint=hint)
+        if self.table_out is not None and self.stop_after in ("inspect", "rewrite"):
+            hint = f"behind {self.stop_after} there are no ranges yet: say --stop-after calibrate, or leave it out"
+            raise OptionBad(f"{self.table_out}", where="table_out", hint=hint)
+        if self.out is not None and Path(self.out).suffix.lower() in _OTHER_FORMATS:
+            raise OptionBad(f"{self.out}", where="out", hint="what is written is an ONNX file: name it so, as Q.onnx")
+
+    def _check_words(self) -> None:
         if self.max_drop is not None and self.eval_data is None:
             raise OptionBad(f"{self.max_drop:g}", where="max_drop", hint="give the labelled samples too: --eval D.npz")
         if self.max_drop is not None and not 0 <= self.max_drop <= _ALL_POINTS:

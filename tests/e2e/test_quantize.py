@@ -315,6 +315,30 @@ def test_what_cannot_be_quantized_is_refused_by_an_id(model: Path, quantized: co
     assert _refusal(model, x, weights=1) == "LAM-IMPORT-030"
 
 
+NOTHING_WOULD_BE_DONE = [
+    {"metric": "top1"},
+    {"scheduler": "local:2"},
+    {"out": "q.tflite"},
+    {"out": "q.onnx", "stop_after": "calibrate"},
+    {"out": "q.onnx", "stop_after": "inspect"},
+    {"table_out": "t.toml", "stop_after": "rewrite"},
+]
+
+
+@pytest.mark.parametrize("words", NOTHING_WOULD_BE_DONE, ids=lambda w: "-".join(w))
+def test_what_nothing_would_be_done_with_is_refused(words: dict[str, str], model: Path, tmp_path: Path) -> None:
+    places = {name: str(tmp_path / word) if name in ("out", "table_out") else word for name, word in words.items()}
+    with pytest.raises(CompileError, match=f"LAM-IMPORT-030 {next(iter(words))}"):
+        quantize(model, images(20), **places)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ranges_of_a_table_are_told_from_made_up_ones(model: Path, tmp_path: Path) -> None:
+    made = quantize(model, images(20), table_out=tmp_path / "t.toml", stop_after="calibrate")
+    again = quantize(model, table_in=tmp_path / "t.toml", stop_after="calibrate")
+    assert any(f"{len(made.table)} of {len(made.table)} ranges are as asked for" in note for note in again.report.notes)
+
+
 def test_a_tensor_differs_from_what_the_float_network_gives(tmp_path: Path) -> None:
     """Biases that take up an error are the integers' alone: the row of an output says what its summary says."""
     path = float_model(tmp_path / "m.onnx", seed=4)

@@ -151,14 +151,15 @@ def looked_at(model: ModelSource, targets: Sequence[str], options: Options, look
         changes=(),
         notes=tuple(notes),
     )
-    found = replace(found, steps=tuple(steps(_known(found, file_of(model)))))
+    found = replace(found, steps=tuple(steps(_known(found, file_of(model), options))))
     return found if before is None else replace(found, changes=changes(before, facts(plain(found))))
 
 
-def _known(found: Report, file: Path) -> Known:
+def _known(found: Report, file: Path, options: Options) -> Known:
     """What the steps are made of."""
     return Known(
         file=shlex.quote(shown(file)),
+        options=options,
         looks=found.targets,
         tries=found.tries,
         chips=found.chips,

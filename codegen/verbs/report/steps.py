@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from codegen.options import Options
 from codegen.records import record
 from codegen.report.columns import size_text
 from codegen.target import load_target
@@ -17,6 +18,7 @@ from codegen.verbs.inspection import Inspection, LayerRow, Violation
 from codegen.verbs.report.costs import LayerCost, Roof
 from codegen.verbs.report.grade import Grade
 from codegen.verbs.report.guilt import Guilty
+from codegen.verbs.report.spelled import spelled
 from codegen.verbs.report.tries import Try
 
 _SHARE = 0.25
@@ -50,9 +52,10 @@ class Step:
 
 @record(kw_only=True)
 class Known:
-    """What steps are made of; `file` is how the user calls the model's file."""
+    """What steps are made of; `file` is how the user calls the model's file, `options` what the page was asked with."""
 
     file: str
+    options: Options
     looks: Sequence[Inspection]
     tries: Sequence[Try]
     chips: Sequence[Fit]
@@ -71,7 +74,7 @@ def steps(known: Known) -> Iterator[Step]:
     for look in running:
         yield from _of_speed(look, known)
     for look in running:
-        yield _ready(look, known.file)
+        yield _ready(look, known)
 
 
 def _of_fit(look: Inspection, known: Known) -> Iterator[Step]:
@@ -213,7 +216,7 @@ def _faster_plan(look: Inspection, known: Known) -> Iterator[Step]:
             )
 
 
-def _ready(look: Inspection, file: str) -> Step:
+def _ready(look: Inspection, known: Known) -> Step:
     """It runs: what is left, and the commands."""
     left = []
     for name, used, whole in (
@@ -229,7 +232,7 @@ def _ready(look: Inspection, file: str) -> Step:
         what=f"compile it for {look.target}",
         why="; ".join(left) or "no limits of memory are known",
         tab="memory",
-        command=f"lamina compile {file} -t {look.target} -o build/{look.model}",
+        command=_compile(look, known),
     )
 
 
@@ -237,8 +240,10 @@ def _fit(look: Inspection, what: str, why: str, tab: str, command: str = "") -> 
     return Step(target=look.target, kind="fit", what=what, why=why, tab=tab, command=command)
 
 
-def _compile(look: Inspection, known: Known, flags: Sequence[str]) -> str:
-    return f"lamina compile {known.file} -t {look.target} {' '.join(flags)} -o build/{look.model}"
+def _compile(look: Inspection, known: Known, flags: Sequence[str] = ()) -> str:
+    return " ".join(
+        ("lamina compile", known.file, "-t", look.target, *spelled(known.options, flags), "-o", f"build/{look.model}")
+    )
 
 
 def _size(count: int | None) -> str:

@@ -76,3 +76,10 @@ class RecurrenceNotSpelled(CompileError):
         "export it with fewer steps and its states as inputs and outputs, without sequence_lens, with constant weights"
         " and the usual functions; or leave it float with --keep-float"
     )
+
+
+class StateUnfit(CompileError):
+    """An input that is said to be a state, or the output that it becomes, is none, or they are not alike."""
+
+    code = "LAM-QUANT-030"
+    hint = '`lamina inspect MODEL` prints inputs and outputs; write states = { input = "output" }'

@@ -7,7 +7,7 @@ functions between known bounds have scales that depend on nothing.  Leaves to th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -98,7 +98,7 @@ class Places:
     @property
     def wide(self) -> Mapping[str, int]:
         """The bits of what asks for them where nobody else does, by its name."""
-        return {name: tie.bits for tie in self.graph.ties for name in tie.names}
+        return {name: tie.bits for tie in self.graph.ties if tie.bits for name in tie.names}
 
     @cached_property
     def _joined(self) -> Mapping[str, HeldBy]:
@@ -254,6 +254,18 @@ def _places(node: RealNode) -> Mapping[int, tuple[Role, int | None]]:
             return dict.fromkeys(operands, ("activation", None))
         case _:
             return {}
+
+
+def moved_from(graph: RealGraph) -> Callable[[str], str]:
+    """What tells of a value from which it was only moved."""
+    makers = {output: node for node in graph.nodes for output in node.outputs}
+
+    def root(name: str) -> str:
+        while (maker := makers.get(name)) is not None and moves_only(maker.op):
+            name = maker.inputs[0]
+        return name
+
+    return root
 
 
 def moves_only(op: object) -> bool:

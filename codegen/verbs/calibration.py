@@ -12,13 +12,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from codegen.errors import CalibrationNotFinite, CountBad, DataDoesNotFit
+from codegen.errors import CalibrationNotFinite, CountBad, DataDoesNotFit, DataKeyMissing
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
 from codegen.preprocess import read_data, stack, stacked
 from codegen.quantizer.observe import Sample, Samples
 from codegen.records import record
-from codegen.verbs.fed_back import fed_back, one_after_the_other, states_of
+from codegen.verbs.fed_back import fed_back, one_after_the_other, said_states, states_of
 from codegen.verbs.float_engine import FloatPort
 from codegen.verbs.kinds import Calibration as Calibration
 from codegen.verbs.quantizer_files import preprocess_file
@@ -112,13 +112,26 @@ def check_finite(source: Samples, places: Sequence[int]) -> None:
 
 def all_samples(graph: RealGraph, given: Calibration | None, config: str | Path | None) -> tuple[Samples, str]:
     """Every sample of what was given, for the inputs of a float network, and what errors call them."""
-    states = states_of(graph, _names(given)) if graph.ties else {}
+    names, said = _names(given), said_states(graph, config)
+    states = states_of(graph, names) if graph.ties else {}
+    states |= {state: output for state, output in said.items() if state not in names}
     ports = [FloatPort(n, graph.type(n).shape, graph.type(n).dtype.name) for n in graph.inputs if n not in states]
+    _check_states(graph, names, [port.name for port in ports])
     if not states:
         return _opened(ports, given, config)
     given, steps = _in_steps(given, ports)
     source, where = _opened(ports, given, config)
     return fed_back(graph, source, states, steps), where
+
+
+def _check_states(graph: RealGraph, given: Collection[str], wanted: Sequence[str]) -> None:
+    """LAM-API-004 for inputs without an array that an output looks like, since they may be states."""
+    missing = [name for name in wanted if name not in given] if set(given) & set(wanted) else []
+    alike = {name: [o for o in graph.outputs if graph.type(o) == graph.type(name)] for name in missing}
+    if missing and all(alike.values()):
+        pairs = ", ".join(f'{name} = "{outputs[0]}"' for name, outputs in alike.items())
+        hint = f"give them, or name them in --config where they are states: [quantize.io] states = {{ {pairs} }}"
+        raise DataKeyMissing(f"no array for {', '.join(missing)}", where="the samples", hint=hint)
 
 
 def _in_steps(given: Calibration | None, ports: Sequence[FloatPort]) -> tuple[Calibration | None, int]:

@@ -1,6 +1,7 @@
 """Samples of a network of one step whose states go in and out: the steps of a sequence, the float states fed back.
 
-Decides: which output is the next content of which input, by the integers that they share; that samples without an
+Decides: which output is the next content of which input, as the configuration says or by the integers that they share;
+that samples without an
 array for these inputs are steps of one sequence, in order, or of several where an axis of sequences stands before that
 of steps; and that each sequence begins with zeros.
 """
@@ -8,28 +9,33 @@ of steps; and that each sequence begins with zeros.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 
+from codegen.datafiles import path_given
 from codegen.errors import DataDoesNotFit
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
+from codegen.quantizer.foreign.load import load_config
 from codegen.quantizer.observe import Sample, Samples
-from codegen.quantizer.places import moves_only
+from codegen.quantizer.places import moved_from
+from codegen.quantizer.rewrite.states import checked_states
 from codegen.records import record
 from codegen.verbs.float_engine import FloatPort
 from codegen.verbs.ort_runner import best_runner
 
 
+def said_states(graph: RealGraph, config: str | Path | None) -> Mapping[str, str]:
+    """Inputs that the configuration calls states, and the output that each becomes; LAM-QUANT-030 for others."""
+    if config is None:
+        return {}
+    return checked_states(graph, dict(load_config(path_given(config, "config")).io.states or ()))
+
+
 def states_of(graph: RealGraph, given: Collection[str]) -> dict[str, str]:
     """Inputs that are states and have no array, and the output that each becomes."""
-    makers = {o: n for n in graph.nodes for o in n.outputs}
-
-    def root(name: str) -> str:
-        while (maker := makers.get(name)) is not None and moves_only(maker.op):
-            name = maker.inputs[0]
-        return name
-
+    root = moved_from(graph)
     found: dict[str, str] = {}
     for tie in graph.ties:
         for state in (i for i in graph.inputs if i in tie.names and i not in given):

@@ -30,6 +30,7 @@ from codegen.quantizer.ranges.storing import LEAST_SCALE
 from codegen.quantizer.recipe import Given, Made, Recipe
 from codegen.quantizer.rewrite.exact import rewritten
 from codegen.quantizer.rewrite.moved import moved_entries
+from codegen.quantizer.rewrite.states import tied_states
 from codegen.quantizer.scheme import Scheme
 from codegen.quantizer.statistics import Statistics
 from codegen.records import record
@@ -39,6 +40,7 @@ from codegen.spread import spread_over
 from codegen.target import load_target
 from codegen.verbs.blindly import blindly
 from codegen.verbs.calibration import Held, calibration_of
+from codegen.verbs.fed_back import said_states
 from codegen.verbs.float_source import given_graph, kept_real
 from codegen.verbs.judge import Judge, quick_judge
 from codegen.verbs.mixing import Network, mixed, mixing_of
@@ -95,6 +97,7 @@ def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized
     mixing_of(how, Mixed())
     given_there = given_graph(file_of(model), options, how.toolkit.vocabulary)
     graph = rewritten(given_there, how.keep_float)
+    graph = tied_states(graph, said_states(graph, how.config))
     how = sampled(how)
     places = Places(graph, kept_real(graph, how.keep_float))
     asking = asking_of(places, how)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from codegen.errors import OptionBad
 from codegen.options import Options
 from codegen.quantizer.places import Places
+from codegen.quantizer.rewrite.states import tied_states
 from codegen.quantizer.sensitivity import BY, By, Looking, Sensitivity, Wide, parts_of, sensitivities
 from codegen.report.sensitive import SensitivityReport, SensitivityRow
 from codegen.spread import spread_over
 from codegen.target import load_target
 from codegen.verbs.calibration import calibration_of
+from codegen.verbs.fed_back import said_states
 from codegen.verbs.float_source import float_graph, kept_real
 from codegen.verbs.judge import Judge, quick_judge
 from codegen.verbs.quantize import ranged
@@ -27,6 +29,7 @@ def sensitivity(model: ModelSource, options: Options, how: Quantizing, by: By = 
         raise OptionBad(f"{by!r}", where="by", hint=f"choose one of {', '.join(BY)}")
     load_target(options.target)
     graph = float_graph(file_of(model), options, how.toolkit.vocabulary)
+    graph = tied_states(graph, said_states(graph, how.config))
     places = Places(graph, kept_real(graph, how.keep_float))
     asking = asking_of(places, how)
     held = calibration_of(graph, how.calib, sampled(how), asking.config.search.samples)

@@ -75,6 +75,11 @@ def _pair(value: object) -> tuple[float, float]:
     return _held((low, high), low <= 0 <= high and low < high)  # type: ignore[no-any-return]
 
 
+def _named(value: object) -> tuple[tuple[str, str], ...]:
+    pairs = tuple(value.items()) if isinstance(value, dict) else ()
+    return _held(pairs, bool(pairs) and all(isinstance(name, str) and name for pair in pairs for name in pair))  # type: ignore[no-any-return]
+
+
 def _grouped(value: object) -> tuple[bool, int]:
     if value in ("tensor", "channel"):
         return value == "channel", 0
@@ -108,6 +113,7 @@ FLAG = Kind("true or false", lambda v: _held(v, isinstance(v, bool)))
 TEXT = Kind("a text", lambda v: _held(v, isinstance(v, str) and bool(v.strip())))
 RANGE = Kind("[low, high] with zero between them", _pair)
 STEPS = Kind("a list of numbers above zero", _steps)
+NAMED = Kind('a table of names, such as `{ h = "h_next" }`', _named)
 GRANULARITY = Kind("`tensor`, `channel` or `group:N`", _grouped)
 BYTES = Kind("bytes, or a text such as `512K` or `2M`", lambda v: _counted(v, _UNITS))
 COUNT = Kind("a number, or a text such as `500K` or `20M`", lambda v: _counted(v, _THOUSANDS))

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_type_hints
 
 from codegen.quantizer.config.keys import METHODS
-from codegen.quantizer.config.kinds import BYTES, COUNT, Kind, one_of, real, several, switch, whole, words_of
+from codegen.quantizer.config.kinds import BYTES, COUNT, NAMED, Kind, one_of, real, several, switch, whole, words_of
 from codegen.records import record
 
 Switch = Literal["off", "try", "on"]
@@ -105,12 +105,18 @@ class Learning:
 
 @record(kw_only=True)
 class Io:
-    """`[quantize.io]`: how the network's outputs are held."""
+    """`[quantize.io]`: how the network's outputs are held, and which of them it is given again."""
 
     outputs: Annotated[
         Literal["quantized", "float"] | None,
         one_of("quantized", "float"),
         "Whether outputs are integers, or the real numbers of the last layer.",
+    ] = None
+    states: Annotated[
+        tuple[tuple[str, str], ...] | None,
+        NAMED,
+        "Inputs that are states, each with the output that it becomes in the next run: both have the same integers, and"
+        " samples without an array for them are the steps of a sequence.",
     ] = None
 
 

@@ -14,10 +14,11 @@ import numpy as np
 
 from codegen.errors import RecurrenceNotSpelled
 from codegen.ir.real import RealGraph, RealNode, Tie
-from codegen.quantizer.places import moves_only
+from codegen.quantizer.places import moved_from
 from codegen.quantizer.rewrite.cells import Number, Pen, Weights, gru_step, lstm_step, rnn_step
 from codegen.quantizer.rewrite.draft import Draft
 from codegen.quantizer.rewrite.record import Record, Rewritten
+from codegen.quantizer.rewrite.states import HEADROOM
 from codegen.real.movement import Concat, Reshape, Slice
 from codegen.real.recurrent import GRU, LSTM, RNN
 
@@ -28,8 +29,6 @@ _WITHIN_ONE = ("HardSigmoid", "Sigmoid", "Softsign", "Tanh")
 _STATES = ("h", "c")
 _REACH = {"h": 1.0, "h away": 2.0, "h share": 2.0, "reset": 1.0}
 """How far parts reach whose functions do not leave -1 to 1."""
-_HEADROOM = 2.0
-"""What few samples do not show costs one bit of 16."""
 
 
 def spell_recurrences(graph: RealGraph, kept: Collection[str] = ()) -> Rewritten:
@@ -158,19 +157,13 @@ def _ties(pen: Pen, op: LSTM | GRU | RNN, given: Sequence[str]) -> list[Tie]:
     for part, names in pen.parts.items():
         firsts = [n for i, n in enumerate(given) if part == _STATES[i]]
         reach = _REACH.get(part.rstrip("01"), 0.0) if whole else 0.0
-        made.append(Tie(frozenset((*names, *firsts)), reach=reach, headroom=1.0 if reach else _HEADROOM))
+        made.append(Tie(frozenset((*names, *firsts)), reach=reach, headroom=1.0 if reach else HEADROOM))
     return made
 
 
 def _joined(graph: RealGraph, ties: Sequence[Tie]) -> Iterator[Tie]:
     """Ties of what values are moved from; those that meet in a value are one, and hold what only joins their values."""
-    makers = {o: n for n in graph.nodes for o in n.outputs}
-
-    def root(name: str) -> str:
-        while (maker := makers.get(name)) is not None and moves_only(maker.op):
-            name = maker.inputs[0]
-        return name
-
+    root = moved_from(graph)
     groups = [replace(t, names=frozenset(root(n) for n in t.names if n in graph.values)) for t in ties]
     found: list[Tie] = []
     for tie in groups:

@@ -145,7 +145,7 @@ def real_boxes(d: Drawing, x: str) -> str:
         raise Unfit("no box")
     numbers, classes = d.apply(Reshape((h * w * c,)), _real(d, x)), d.int(1, 3)
     boxes = d.apply(Reshape((count, 4)), d.apply(Slice((0,), (count * 4,), (1,)), numbers))
-    if d.chance(0.5):
+    if d.chance(0.7):
         boxes = d.apply(FloatAnchorBoxes((10.0, 10.0, 100.0, 100.0)), boxes, _normal(d, 5.0, count, 4))
     boxes = d.apply(Reshape((1, count, 4)), boxes)
     scores = d.apply(Slice((h * w * c - classes * count,), (classes * count,), (1,)), numbers)

@@ -52,6 +52,7 @@ from tests.random_networks.tflite_motifs import (
     triangle,
     unit_length,
     updated,
+    window_totals,
 )
 
 Step = Callable[[Drawing, str], str]
@@ -254,6 +255,7 @@ SINGLE: Sequence[tuple[Step, int]] = (
     (sum_of_three, 6),
     (running_sum, 7),
     (quotient, 4),
+    (window_totals, 7),
     (compared, 9),
 )
 

@@ -21,6 +21,7 @@ from codegen.ops import (
     LogSoftmax,
     Lut,
     PRelu,
+    Rescale,
     Reshape,
     Select,
     Sigmoid16,
@@ -29,6 +30,7 @@ from codegen.ops import (
     SquaredDifference,
     Take,
     TopK,
+    TotalPool2D,
     Triangle,
     TwoSlopes,
     Update,
@@ -73,6 +75,22 @@ def sums(d: Drawing, x: str) -> str:
         raise Unfit(str(error)) from error
     total = d.apply(GlobalSum(d.quant(x).zero_point, requant, DType.S8, y), x)
     return d.mul(x, d.conv(total, Window(1), Window(1), outputs=d.shape(x)[3]))
+
+
+def window_totals(d: Drawing, x: str) -> str:
+    """What the steps of each window come to, brought to bytes."""
+    h, w = d.windows(x, same=True)
+    total, low = d.pick(("sizes", "squares", "length")), d.quant(x).zero_point
+    bits = (h.size * w.size).bit_length() + d.kind(x).dtype.reach(low).bit_length() * (1 if total == "sizes" else 2)
+    shift = max(30 - (bits + 1) // 2, 0) if total == "length" else 30 - bits
+    sums = d.apply(TotalPool2D(h, w, total, low, shift), x)
+    y = d.fit(d.data[sums] * 2.0**-shift, DType.S8)
+    mode: Mode = "tflite" if d.mode == "ort" else d.mode
+    try:
+        requant = make_requant(mode, 2.0**-shift, [1.0], y, DType.S8)
+    except CompileError as error:
+        raise Unfit(str(error)) from error
+    return d.apply(Rescale(requant, DType.S8, y), sums)
 
 
 def positions(d: Drawing, x: str) -> str:

@@ -29,6 +29,7 @@ from codegen.kernels.mve.common import (
     LANES,
     MVE,
     MveContext,
+    bounds_of,
     byte_sums,
     factor_fields,
     form_of,
@@ -72,7 +73,6 @@ class MveDenseContext(MveContext):
     run: int
     has_edges: bool
     few: bool
-    bounds: str
 
     @property
     def chunks(self) -> int:
@@ -159,11 +159,6 @@ class MveDenseContext(MveContext):
     def turn(self) -> int:
         """Vectors that a pair takes in a turn of its loop, where there is such a loop; else 0."""
         return 0 if self.few else _turn(self.rows, self.row_chunks)
-
-    @property
-    def fills_int8(self) -> bool:
-        """Whether outputs have the whole range of int8."""
-        return self.bounds == "S8"
 
     @property
     def slides(self) -> bool:
@@ -398,13 +393,8 @@ def _context(
         has_edges=_has_edges(w, row_pixels(x.shape), width),
         tile=_tile(form, inputs, run, whole=not gathered and weights.shape[0] % LANES == 0),
         few=few,
-        bounds=_bounds(node.outs[0].dtype, requant),
+        bounds=bounds_of(node.outs[0].dtype, requant),
     )
-
-
-def _bounds(y: DType, requant: Requant) -> str:
-    """What limits outputs, as lam_mve_columns.h calls it: the type itself, or less."""
-    return y.name if (requant.low, requant.high) == (y.low, y.high) else "WITHIN"
 
 
 def _has_edges(w: Window, w_in: int, w_out: int) -> bool:

@@ -63,30 +63,6 @@ static inline const int8_t *lam_mve_pairs_end(const lam_mve_job *job, int32_t x_
     LAM_MVE_SCALE_ORT("q4", "q6", "q7", t) LAM_MVE_SCALE_ORT("q5", "q6", "q7", t) \
     LAM_MVE_ROUND_ORT("q4") LAM_MVE_ROUND_ORT("q5")
 
-/* Outputs less the zero point in the 16-bit lanes of q4, to outputs in their lowest bytes. */
-#define LAM_MVE_BYTES_S8(zero) \
-    "vqadd.s16 q4, q4, " zero "\n" \
-    "vqmovnb.s16 q4, q4\n"
-#define LAM_MVE_BYTES_U8(zero) \
-    "vqadd.s16 q4, q4, " zero "\n" \
-    "vqmovunb.s16 q4, q4\n"
-#define LAM_MVE_BYTES_WITHIN(zero) \
-    "ldrd r0, r2, [r11, #32]\n" \
-    "vdup.16 q5, r0\n" \
-    "vmax.s16 q4, q4, q5\n" \
-    "vdup.16 q5, r2\n" \
-    "vmin.s16 q4, q4, q5\n" \
-    "vadd.i16 q4, q4, " zero "\n"
-
-/* Four outputs, to the pixel at r3, which goes on to the next one. */
-#define LAM_MVE_STORE_NEXT(y_step) \
-    ".if " #y_step " < 128\n" \
-    "vstrb.32 q4, [r3], #" #y_step "\n" \
-    ".else\n" \
-    "vstrb.32 q4, [r3]\n" \
-    "add r3, r3, #" #y_step "\n" \
-    ".endif\n"
-
 /* The last inputs of a pixel, `at` bytes behind its first ones; r1 goes on by two pixels. */
 #define LAM_MVE_LOAD_LAST(load, x_step, at) \
     ".if 2 * " #x_step " - " at " < 128\n" \
@@ -126,10 +102,10 @@ static inline const int8_t *lam_mve_pairs_end(const lam_mve_job *job, int32_t x_
         LAM_MVE_SCALE_TWO_##MODE(t, again) \
         "vqmovnb.s32 q4, q4\n" \
         "vqmovnt.s32 q4, q5\n" \
-        LAM_MVE_BYTES_##BOUNDS(zero) \
-        LAM_MVE_STORE_NEXT(y_step) \
+        LAM_MVE_BYTES_##BOUNDS("q4", zero, "q5", "32") \
+        LAM_MVE_STORE_NEXT("q4", y_step) \
         "vshr.u32 q4, q4, #16\n" \
-        LAM_MVE_STORE_NEXT(y_step) \
+        LAM_MVE_STORE_NEXT("q4", y_step) \
         "cmp r1, r9\n" \
         "bne 2b\n" \
         "3:\n" \
@@ -142,7 +118,7 @@ static inline const int8_t *lam_mve_pairs_end(const lam_mve_job *job, int32_t x_
         one \
         LAM_MVE_SCALE_##MODE("q4", "q6", "q7", "q5") LAM_MVE_ROUND_##MODE("q4") \
         "vqmovnb.s32 q4, q4\n" \
-        LAM_MVE_BYTES_##BOUNDS(zero) \
+        LAM_MVE_BYTES_##BOUNDS("q4", zero, "q5", "32") \
         "vstrb.32 q4, [r3]\n" \
         ".endif\n" \
         "4:\n" \
@@ -260,8 +236,6 @@ static inline const int8_t *lam_mve_pairs_end(const lam_mve_job *job, int32_t x_
     } while (0)
 
 #else
-
-enum { LAM_MVE_ONE = 0, LAM_MVE_EACH = 1 };
 
 static inline void lam_mve_columns_each(lam_mve_job *job, int mode, int each, int32_t inputs, int32_t x_step, int32_t y_step)
 {

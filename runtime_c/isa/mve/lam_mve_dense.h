@@ -99,10 +99,6 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 68, mve_job_is_17_words);
 #define LAM_MVE_TWO_BYTES_FULL \
     "vqadd.s16 q0, q0, q6\n" \
     "vqmovnb.s16 q0, q0\n"
-#define LAM_MVE_ROUND_SINGLE(q) ""
-#define LAM_MVE_ROUND_TFLITE(q) ""
-#define LAM_MVE_ROUND_UP(q) ""
-#define LAM_MVE_ROUND_ORT(q) "vcvtn.s32.f32 " q ", " q "\n"
 
 /* Sums of two pixels to outputs, and back to 1 for the next block. */
 #define LAM_MVE_TWO_OUTPUTS(MODE, BOUNDS) \

@@ -289,7 +289,7 @@ def costs(inputs: int, pixels: int, *, few: bool = False) -> dict[str, float]:
     vector = (9 + (1 if few else 1 / _vector_turn(inputs))) * chunks + 20
     found = {"vector": float(pixels * vector)}
     if pixels > 1:
-        pair = 14 * chunks + 30 if _turn(1, chunks) else 15 * chunks + 35
+        pair = 14 * chunks + 28 if _turn(1, chunks) else 15 * chunks + 33
         found["pairs"] = pixels // 2 * pair + pixels % 2 * vector
         if chunks <= _MOST_COLUMN_CHUNKS:
             found["columns"] = _columns(chunks, pixels, few=few)

@@ -15,7 +15,7 @@
 
 #if LAM_MVE
 
-/* The windows of four channels from r12 on, as LAM_MVE_WEIGHTS_EACH and what follows it. */
+/* The weights of four channels as windows, as LAM_MVE_FOUR_TAPS; q5 has what each byte is shifted by. */
 #define LAM_MVE_FEW_WEIGHTS_EACH "add r12, r5, #36\n"
 #define LAM_MVE_FEW_WEIGHTS_ONE "add r12, r5, #16\n"
 #define LAM_MVE_FEW_TAPS(q) \

@@ -85,17 +85,18 @@ int main(void)
         const int32_t low = output[1], whole = output[2] - low == 255 ? (low < 0 ? 1 : 2) : 0;
         for (int32_t form = 0; form < 6; form++) {{
             lam_mve_job job = {{
-                .x0 = x[0], .x1 = x[1], .y0 = y[0], .y1 = y[1], .w = packed, .end = packed + sizeof packed / sizeof *packed,
-                .count = 1, .zero_point = output[0], .low = low - output[0], .high = output[2] - output[0],
-                .chunks = 1, .multiplier = factor[0], .shift = factor[1]}};
+                .x0 = x[0], .x1 = x[1], .y0 = y[0], .y1 = y[1],
+                .w = packed, .end = packed + sizeof packed / sizeof *packed, .count = 1,
+                .zero_point = output[0], .low = low - output[0], .high = output[2] - output[0], .chunks = 1,
+                .multiplier = factor[0], .shift = factor[1]}};
             memset(y, 99, sizeof y);
             if (form == 0) {{
                 lam_mve_vector(&job, {mode}, {each}, 1);
             }} else if (form == 1) {{
                 lam_mve_pairs(&job, {mode}, {each}, whole == 1);
             }} else {{
-                columns(&job, form < 4 ? packed : wide, form < 4 ? {head} + 16 : {head} + 32, form % 2 ? 3 : 2, form >= 4,
-                        form % 2 ? whole : 0);
+                const int wider = form >= 4, odd = form % 2;
+                columns(&job, wider ? wide : packed, {head} + 16 * (1 + wider), odd ? 3 : 2, wider, odd ? whole : 0);
             }}
             put(y, (form == 0 ? 1 : form % 2 && form > 1 ? 3 : 2) * sizeof y[0]);
         }}

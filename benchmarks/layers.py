@@ -54,6 +54,8 @@ WINDOWS = (
     (2, 8, (5, 4), 1, (20, 16), 2),
 )
 """Channels in and out, window, stride, height and width, padding on each side: long windows, as of sound."""
+MAPS = ((64, 8), (24, 20), (256, 4), (4, 6))
+"""Channels and side of maps whose means are taken, besides those of other layers."""
 MATRICES = ((2, 16, 8, 16), (2, 16, 16, 8), (1, 32, 16, 32), (3, 24, 32, 20), (2, 12, 64, 10), (1, 9, 48, 40))
 """Heads, and rows, depth and columns of products of two computed matrices."""
 DENSE = (
@@ -154,6 +156,9 @@ def _without_weights(net: Net, given: Input) -> Iterator[Any]:
         yield net.onnx.ReduceProd(x, np.array([2, 3], np.int64))
         yield net.onnx.Concat(x, other, axis=1)
         yield net.onnx.Resize(x, None, np.array([1, 1, 2, 2], np.float32), mode="nearest")
+    for channels, side in MAPS:
+        yield net.onnx.GlobalAveragePool(given(channels, side, side))
+        yield net.onnx.AveragePool(given(channels, side, side), kernel_shape=[side // 2] * 2, strides=[side // 2] * 2)
     for heads, rows, depth, columns in MATRICES:
         yield net.onnx.MatMul(given(heads, rows, depth), given(heads, depth, columns, also="b"))
     for shape in ((10,), (64,), (8, 24), (16, 40)):

@@ -71,7 +71,7 @@ def _instruction(mnemonic: str, operands: str, kinds: Iterable[tuple[str, re.Pat
     word = mnemonic.split(".")[0]
     if re.search(r"\bq[0-7]\b", operands) or word in ("vpst", "vpt", "vctp"):
         memory = word.startswith(("vldr", "vstr", "vld", "vst"))
-        multiplies = re.match(r"v(r?q?d?mul|m[lu]l|rml|qr?dml|fm|cmul|cmla|mla)", word)
+        multiplies = re.match(r"v(q?r?d?mul|m[lu]l|rml|qr?dml|fm|cmul|cmla|mla)", word)
         return Instruction("vector", unit="memory" if memory else "multiply" if multiplies else "other")
     kind = next((kind for kind, pattern in kinds if pattern.fullmatch(word)), "other")
     registers = 0

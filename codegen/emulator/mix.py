@@ -46,7 +46,7 @@ def executed_mix(
     found = re.search(rf"^([0-9a-f]+) .*\s{MARKS}$", symbols, re.MULTILINE)
     if found is None:
         raise ToolNonsense(f"lists no symbol {MARKS}", where=toolchain.objdump)
-    text = "" if target.cycles is None else _disassembly(objdump, elf, timeout_s)
+    text = "" if target.cycles is None else _disassembly([objdump, *toolchain.objdump_flags], elf, timeout_s)
     out = workdir / "mix.txt"
     said = ""
     for version in _PLUGIN_VERSIONS:
@@ -60,8 +60,8 @@ def executed_mix(
     raise PluginFailed(said.strip() or "no counts were written", where=f"target {target.name}")
 
 
-def _disassembly(objdump: Path, elf: Path, timeout_s: float) -> str:
-    listing = check_program([objdump, "-d", "--no-show-raw-insn", elf], timeout_s=timeout_s).stdout
+def _disassembly(objdump: Sequence[str | Path], elf: Path, timeout_s: float) -> str:
+    listing = check_program([*objdump, "-d", "--no-show-raw-insn", elf], timeout_s=timeout_s).stdout
     return listing.decode("utf-8", errors="replace")
 
 

@@ -58,8 +58,7 @@ ONCE |= {f"lam_spread_shared_{x}": 500 for x in ("s8", "u8")}
 ONCE |= {f"lam_spread_{n}_{x}": 90 for n in _PANELS for x in ("s8", "u8")}
 
 FORMS = {
-    "lam_mve_columns": 200,
-    "lam_mve_kept": 200,
+    "lam_mve_columns": 320,
     "lam_mve_pairs": 296,
     "lam_mve_row_pairs": 200,
     "lam_mve_vector": 160,

@@ -25,8 +25,9 @@ from codegen.target import KernelRates, Memory, Rates, Speed, Target
 CONVOLUTION, GROUPED, DENSE, ELEMENT, PAIR = "convolution", "grouped", "dense", "element", "pair"
 KINDS = (CONVOLUTION, GROUPED, DENSE, ELEMENT, PAIR)
 _HUNDRED, _OF_KERNELS = 100, 1000
-_WORD, _WHOLE, _REAL = 4, 8, 32
-"""Bytes of the working memory that one access moves; bits of a weight that is not packed, of a real number."""
+_WORD, _WHOLE, _REAL, _SUMS = 4, 8, 32, 4
+"""Bytes of the working memory that one access moves; bits of a weight that is not packed, of a real number; sums of 32
+bits in a vector."""
 
 
 @record
@@ -56,8 +57,8 @@ class Work:
         edges are the pieces that reach into padding beside it.
 
         A core that makes `lanes` products at once makes the empty ones of a last vector too: behind the last product of
-        a sum, behind what is gathered in one piece, and behind the last channel where each has a window of its own;
-        there rows are those of each vector of channels.
+        a sum, behind what is gathered in one piece, and behind the last channel where each has a window of its own, up
+        to the four whose sums fill a vector; there rows are those of each vector of channels.
         """
         if not self.channels:
             return self.products, self.outputs, self.rows, 0, 0, 0
@@ -65,7 +66,7 @@ class Work:
         pieces, piece, beside = pixels // self.rows * self.pieces, each // self.runs, self.edges * self.pieces
         if self.kind == GROUPED:
             vectors = -(-self.channels // lanes)
-            products = each * pixels * vectors * lanes
+            products = each * pixels * _whole_vectors(self.channels, min(lanes, _SUMS))
             return products, self.outputs, self.rows * vectors, pieces * piece, pieces * vectors, beside * vectors
         products, gathered = self.outputs * _whole_vectors(each, lanes), pieces * _whole_vectors(piece, lanes)
         return products, self.outputs, self.rows, gathered, pieces, beside

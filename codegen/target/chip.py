@@ -102,6 +102,7 @@ class Toolchain:
     ldflags: tuple[str, ...]
     size: str
     objdump: str | None
+    objdump_flags: tuple[str, ...]
     debian_packages: tuple[str, ...]
 
 

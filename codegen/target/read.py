@@ -148,6 +148,7 @@ def _toolchain(table: Table | None) -> chip.Toolchain | None:
         ldflags=table.texts("ldflags", default=()),
         size=table.text("size"),
         objdump=table.text("objdump") if table.has("objdump") else None,
+        objdump_flags=table.texts("objdump_flags", default=()),
         debian_packages=table.texts("debian_packages", default=()),
     )
 

@@ -39,6 +39,12 @@ class MveContext:
     dilation: int
     pad: int
     tile: int
+    bounds: str
+
+    @property
+    def fills_int8(self) -> bool:
+        """Whether outputs have the whole range of int8."""
+        return self.bounds == DType.S8.name
 
     @property
     def aside_bytes(self) -> int:
@@ -78,6 +84,11 @@ def form_of(requant: Requant) -> str:
     """How the primitives call the mode: `up` is `tflite` where the zero point is the least output, as behind a ReLU."""
     rectified = requant.mode == "tflite" and requant.low >= requant.zero_point
     return "up" if rectified else requant.mode
+
+
+def bounds_of(y: DType, requant: Requant) -> str:
+    """What limits outputs, as the primitives call it: the range of their type, or less."""
+    return y.name if (requant.low, requant.high) == (y.low, y.high) else "WITHIN"
 
 
 def signed_zero(sums: Weighted) -> int:

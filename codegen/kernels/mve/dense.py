@@ -1,9 +1,9 @@
 """Dense layers and convolutions with one group: dot products over 16 inputs, four output channels at a time.
 
-Three forms, chosen by the number of instructions that they take (runtime_c/isa/mve/lam_mve_dense.h):
+Three forms, chosen by the number of instructions that they take (runtime_c/isa/mve/lam_mve_dense.h, lam_mve_columns.h):
 
-    columns   one block of four channels after another, all pixels of a run for each; up to 64 inputs
-    pairs     two pixels at a time, so that a weight serves twice
+    columns   one block of four channels after another, all pixels of a run for each, two at a time; up to 64 inputs
+    pairs     two pixels at a time, one block after another for them
     vector    one pixel
 
 Pointwise layers read their input where it lies.  For the others, for unsigned inputs, for odd numbers of inputs and
@@ -29,6 +29,7 @@ from codegen.kernels.mve.common import (
     LANES,
     MVE,
     MveContext,
+    bounds_of,
     byte_sums,
     factor_fields,
     form_of,
@@ -44,10 +45,12 @@ from codegen.ops import Conv2D, Dense
 from codegen.records import record
 
 _MOST_COLUMN_CHUNKS = 4
-_KEPT = (8, 16)
-"""Inputs of layers whose weights stay in registers."""
+_HALF = 8
+"""Inputs that columns take without a copy, in 16 bits each, besides multiples of a vector."""
 _LONGEST_STEP = 127
 """Bytes that a load may move its address on by."""
+_LONGEST_SUM = 4095
+"""Bytes that one addition may."""
 _TILE_BYTES = 512
 _TILE_PIXELS = 16
 _ONE = Window(1)
@@ -158,6 +161,21 @@ class MveDenseContext(MveContext):
         return 0 if self.few else _turn(self.rows, self.row_chunks)
 
     @property
+    def slides(self) -> bool:
+        """Whether there is a pair inside the row behind another one: its windows are the other's, further on."""
+        return any(self.first_sliding <= column < self.end_sliding for column in range(0, self.paired, 2))
+
+    @property
+    def first_sliding(self) -> int:
+        """The first column whose window and those of the two before it lie inside the row."""
+        return self.first_inside + 2
+
+    @property
+    def end_sliding(self) -> int:
+        """The column behind the last such one, with which the one after it lies inside too."""
+        return self.end_inside - 1
+
+    @property
     def table_places(self) -> int:
         """Pointers to the rows of two windows."""
         return 2 * self.kernel_h
@@ -171,7 +189,17 @@ class MveDenseContext(MveContext):
     @property
     def by_tiles(self) -> bool:
         """Whether a call makes several pixels of one block of channels after another."""
-        return self.form in ("columns", "kept")
+        return self.form == "columns"
+
+    @property
+    def column_inputs(self) -> int:
+        """Inputs of a pixel as columns take them: where they lie, or padded in scratch."""
+        return self.inputs if self.inputs == _HALF and not self.gathered else self.chunks * CHUNK
+
+    @property
+    def last(self) -> int:
+        """Whether the pixels of a tile are odd; 2 where that is not known."""
+        return self.tile % 2 if self.tiles_are_even else 2
 
     @property
     def has_short_rows(self) -> bool:
@@ -190,6 +218,11 @@ class MveDenseContext(MveContext):
     def step_bytes(self) -> int:
         """Input bytes from one window to the next."""
         return self.stride * self.c_in
+
+    @property
+    def read_by_pairs(self) -> int:
+        """Input bytes from the windows of two pixels to those of the next two."""
+        return 2 * self.step_bytes
 
     @property
     def first_inside(self) -> int:
@@ -247,22 +280,29 @@ def _is_point(op: Conv2D | Dense) -> bool:
     return all(w.size == 1 and w.pad_before == w.pad_after == 0 for w in _windows(op))
 
 
-def costs(inputs: int, pixels: int, *, in_place: bool = False, few: bool = False) -> dict[str, float]:
+def costs(inputs: int, pixels: int, *, few: bool = False) -> dict[str, float]:
     """Instructions per block of four channels for a run of pixels, by form; counted in the assembly.
 
-    `in_place`: inputs may be read where they lie, and outputs have the whole range of int8; `few`: weights of 4 bits.
+    `few`: weights of 4 bits.
     """
     chunks = -(-inputs // CHUNK)
     vector = (9 + (1 if few else 1 / _vector_turn(inputs))) * chunks + 20
     found = {"vector": float(pixels * vector)}
     if pixels > 1:
-        pair = 14 * chunks + 30 if _turn(1, chunks) else 15 * chunks + 35
+        pair = 14 * chunks + 28 if _turn(1, chunks) else 15 * chunks + 33
         found["pairs"] = pixels // 2 * pair + pixels % 2 * vector
-    if chunks <= _MOST_COLUMN_CHUNKS:
-        found["columns"] = 14 + pixels * (9 * chunks + 11)
-    if in_place and inputs in _KEPT:
-        found["kept"] = 18 + pixels * 17
+        if chunks <= _MOST_COLUMN_CHUNKS:
+            found["columns"] = _columns(chunks, pixels, few=few)
     return found
+
+
+def _columns(chunks: int, pixels: int, *, few: bool) -> float:
+    """The same of columns."""
+    if few:
+        return 12 + pixels // 2 * (16 * chunks + 23) + pixels % 2 * (11 * chunks + 12)
+    if chunks == 1:
+        return 14 + pixels // 2 * 30 + pixels % 2 * 16
+    return 11 + pixels // 2 * (14 * chunks + 19) + pixels % 2 * (9 * chunks + 10)
 
 
 def _vector_turn(inputs: int) -> int:
@@ -274,13 +314,14 @@ def _least(found: Mapping[str, float]) -> str:
     return min(sorted(found), key=lambda form: found[form])
 
 
-def _tile(form: str, inputs: int, pixels: int) -> int:
-    """Pixels that one call of the innermost function makes."""
-    if form == "kept":
-        return pixels
+def _tile(form: str, inputs: int, pixels: int, *, whole: bool) -> int:
+    """Pixels that one call of the innermost function makes; `whole`: nothing speaks against all of a row."""
     if form != "columns":
         return 1 if form == "vector" else 2
-    return max(1, min(pixels, _TILE_PIXELS, _TILE_BYTES // (-(-inputs // CHUNK) * CHUNK)))
+    if whole:
+        return pixels
+    most = min(pixels, _TILE_PIXELS, _TILE_BYTES // (-(-inputs // CHUNK) * CHUNK))
+    return next((tile for tile in range(most, most // 2, -1) if pixels % tile == 0), most)
 
 
 def _fit_pixels(node: NodeOf[Conv2D | Dense]) -> Fit | None:
@@ -307,7 +348,8 @@ def _fit(node: NodeOf[Conv2D | Dense], *, by_pixels: bool, copied: bool = False)
     k = _context(node, requant, by_pixels=by_pixels, few=sums.bits > 0 and _takes_few(sums), copied=copied)
     windows = Scratch("windows", k.tile * k.chunks * CHUNK if k.gathered else 0)
     copies = k.gathers or k.in_threes or (k.gathered and by_pixels)
-    headers = (*(("lam_mve_window.h",) if copies else ()), "lam_mve_few.h" if k.few else "lam_mve_dense.h")
+    products = "lam_mve_few.h" if k.few else "lam_mve_columns.h" if k.by_tiles else "lam_mve_dense.h"
+    headers = (*(("lam_mve_window.h",) if copies else ()), products)
     in_place = by_pixels and k.gathered
     return Fit(k, _params(sums, requant, k), (windows,), _why(k), headers=headers, in_place=in_place)
 
@@ -322,16 +364,20 @@ def _context(
     together = by_pixels and width == 1 and pixels > 1
     run = pixels if together else width
     unsigned = x.dtype is DType.U8
-    kept = _may_keep(node, requant, few=few) and not (together or copied)
-    form = _least(costs(inputs, run, in_place=kept, few=few))
-    whole = form in ("vector", "kept") or inputs % CHUNK == 0
+    lies = _is_point(node.op) and not (together or copied or unsigned)
+    found = costs(inputs, run, few=few)
+    if weights.shape[0] > _LONGEST_SUM or (lies and w.stride * inputs > _LONGEST_STEP):
+        found.pop("columns", None)
+    form = _least(found)
+    whole = form == "vector" or inputs % CHUNK == 0 or (form == "columns" and inputs == _HALF and not few)
+    gathered = not (lies and whole)
     return MveDenseContext(
         mode=form_of(requant),
         each=requant.per_channel,
         head=head_words(requant),
         form=form,
         together=together,
-        gathered=together or copied or unsigned or not _is_point(node.op) or not whole,
+        gathered=gathered,
         flip=0x80 if unsigned else 0,
         inputs=inputs,
         c_in=x.shape[-1],
@@ -345,15 +391,10 @@ def _context(
         dilation=w.dilation,
         pad=w.pad_before,
         has_edges=_has_edges(w, row_pixels(x.shape), width),
-        tile=_tile(form, inputs, run),
+        tile=_tile(form, inputs, run, whole=not gathered and weights.shape[0] % LANES == 0),
         few=few,
+        bounds=bounds_of(node.outs[0].dtype, requant),
     )
-
-
-def _may_keep(node: NodeOf[Conv2D | Dense], requant: Requant, *, few: bool) -> bool:
-    x, weights, y = *node.ins[:2], node.outs[0]
-    full = (y.dtype, requant.low, requant.high) == (DType.S8, DType.S8.low, DType.S8.high)
-    return full and not few and x.dtype is DType.S8 and _is_point(node.op) and weights.shape[0] % LANES == 0
 
 
 def _has_edges(w: Window, w_in: int, w_out: int) -> bool:
@@ -403,7 +444,7 @@ def stream(weights: Array, bias: Array, factors: tuple[Array, Array] | None, *, 
 
 
 def _why(k: MveDenseContext) -> str:
-    counted = costs(k.inputs, k.run, in_place=k.form == "kept", few=k.few)
+    counted = costs(k.inputs, k.run, few=k.few)
     found = ", ".join(f"{form} {cost / k.run:.0f}" for form, cost in sorted(counted.items()))
     source = "gathered windows" if k.gathered else "input in place"
     few = ", weights of 4 bits" if k.few else ""

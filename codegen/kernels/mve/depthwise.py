@@ -28,6 +28,8 @@ _VECTOR_BYTES = 64
 _TILE_COLUMNS = 16
 _MOST_BYTES = 4096
 _MOST_TAPS = 255
+_NEAR_STRIDE = 2
+_LONGEST_SUM = 4095
 _LIFT = 2
 _MOST_SHIFT = 62
 
@@ -36,7 +38,6 @@ _MOST_SHIFT = 62
 class MveDepthwiseContext(common.MveContext):
     """Literals of one layer; `tile` output pixels are made from `columns` interleaved ones."""
 
-    full: bool
     channels: int
     w_out: int
     few: bool
@@ -133,6 +134,16 @@ class MveDepthwiseContext(common.MveContext):
         return _COLUMN_BYTES * self.stride
 
     @property
+    def step(self) -> str:
+        """The stride as lam_mve_depthwise.h spells it."""
+        return str(self.stride) if self.stride <= _NEAR_STRIDE else "N"
+
+    @property
+    def last(self) -> int:
+        """Whether the pixels of a tile are odd; 2 where that is not known, or where there is one alone."""
+        return self.tile % 2 if self.tiles_are_even and self.tile > 1 else 2
+
+    @property
     def tile_bytes(self) -> int:
         """Outputs of a tile."""
         return self.tile * self.channels
@@ -214,7 +225,7 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
         Scratch("planes", k.expanded_at),
         Scratch("weights", _VECTOR_BYTES * k.vectors if k.vectors > 1 else 0),
     )
-    if k.taps > _MOST_TAPS or sum(part.bytes for part in scratch) > _MOST_BYTES:
+    if k.taps > _MOST_TAPS or k.channels > _LONGEST_SUM or sum(part.bytes for part in scratch) > _MOST_BYTES:
         return None
     why = f"Helium, {k.vectors} vector products per output; {k.columns} columns interleaved for {k.tile} outputs"
     said = ", weights of 4 bits" if k.few else ""
@@ -243,7 +254,6 @@ def _context(node: NodeOf[Conv2D], requant: Requant, *, few: bool) -> MveDepthwi
         mode=common.form_of(requant),
         each=requant.per_channel,
         head=common.head_words(requant),
-        full=(y.dtype, requant.low, requant.high) == (DType.S8, DType.S8.low, DType.S8.high),
         flip=0x80 if x.dtype is DType.U8 else 0,
         channels=x.shape[3],
         w_in=x.shape[2],
@@ -255,6 +265,7 @@ def _context(node: NodeOf[Conv2D], requant: Requant, *, few: bool) -> MveDepthwi
         pad=op.w.pad_before,
         tile=_tile(y.shape[2], op.w.stride, op.w.extent),
         few=few,
+        bounds=common.bounds_of(y.dtype, requant),
     )
 
 

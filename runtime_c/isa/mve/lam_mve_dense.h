@@ -21,17 +21,15 @@
 /* What one call works on.  The assembly knows the order. */
 typedef struct {
     const int8_t *x0;     /* inputs of the first pixel */
-    const int8_t *x1;     /* pairs: of the second one */
+    const int8_t *x1;     /* pairs: of the second one; columns: for the assembly */
     uint8_t *y0;          /* outputs of the first pixel, at the first channel of the first block */
     uint8_t *y1;          /* pairs: of the second one */
     const int32_t *w;     /* the first block */
     const int32_t *end;   /* behind the last block */
-    int32_t count;        /* columns, kept: pixels, 1 or more; vector: inputs */
+    int32_t count;        /* columns: pixels; vector: inputs */
     int32_t zero_point;   /* of the output */
     int32_t low;          /* least output value less zero_point */
     int32_t high;         /* greatest output value less zero_point */
-    int32_t x_step;       /* columns, kept: bytes from pixel to pixel */
-    int32_t y_step;       /* columns, kept: bytes from pixel to pixel */
     int32_t chunks;       /* pairs and vector: of 16 inputs */
     int32_t multiplier;   /* of all channels, where they share it */
     int32_t shift;        /* the same */
@@ -44,13 +42,13 @@ typedef struct {
 
 #if LAM_MVE
 
-LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 76, mve_job_is_19_words);
+LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 68, mve_job_is_17_words);
 
 #define LAM_MVE_JOB(name) register lam_mve_job *const name __asm("r11") = job
 
 /* Multipliers to q4, shifts to q5: before the first block, or at each one. */
 #define LAM_MVE_SHARED_ONE \
-    "ldrd r0, r2, [r11, #52]\n" \
+    "ldrd r0, r2, [r11, #44]\n" \
     "vdup.32 q4, r0\n" \
     "vdup.32 q5, r2\n"
 #define LAM_MVE_SHARED_EACH ""
@@ -67,173 +65,69 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 76, mve_job_is_19_words);
     "vdup.32 q7, r2\n" LAM_MVE_LIMITS_##MODE \
     "ldr r5, [r11, #16]\n"
 
-#define LAM_MVE_COLUMNS_CHUNK(op, at, w0, w1, w2, w3) \
-    "vldrb.8 q0, [r1, #" at "]\n" \
-    "vldrw.32 q1, [r5, #" w0 "]\n" \
-    "vldrw.32 q2, [r5, #" w1 "]\n" \
-    op ".s8 r0, q0, q1\n" \
-    op ".s8 r2, q0, q2\n" \
-    "vldrw.32 q1, [r5, #" w2 "]\n" \
-    "vldrw.32 q2, [r5, #" w3 "]\n" \
-    op ".s8 r4, q0, q1\n" \
-    op ".s8 r6, q0, q2\n"
-
-#define LAM_MVE_CHUNKS_1 LAM_MVE_COLUMNS_CHUNK("vmladav", "0", "0", "16", "32", "48")
-#define LAM_MVE_CHUNKS_2 LAM_MVE_CHUNKS_1 LAM_MVE_COLUMNS_CHUNK("vmladava", "16", "64", "80", "96", "112")
-#define LAM_MVE_CHUNKS_3 LAM_MVE_CHUNKS_2 LAM_MVE_COLUMNS_CHUNK("vmladava", "32", "128", "144", "160", "176")
-#define LAM_MVE_CHUNKS_4 LAM_MVE_CHUNKS_3 LAM_MVE_COLUMNS_CHUNK("vmladava", "48", "192", "208", "224", "240")
-
-/* Per block all pixels: bias q3, multipliers q4, shifts q5; sums in r0 r2 r4 r6. */
-#define LAM_MVE_COLUMNS(MODE, FACTORS, chunks, bytes) \
-    __asm volatile( \
-        LAM_MVE_OPEN(MODE, FACTORS) \
-        "ldr r9, [r11, #28]\n" \
-        "ldrd r8, r10, [r11, #40]\n" \
-        "1:\n" \
-        "ldr r1, [r11, #0]\n" \
-        "ldr r3, [r11, #8]\n" \
-        "ldr lr, [r11, #24]\n" \
-        "vldrw.32 q3, [r5], #16\n" \
-        LAM_MVE_OWN_##FACTORS \
-        "add r12, r3, #4\n" \
-        "str r12, [r11, #8]\n" \
-        "ldr r12, [r11, #20]\n" \
-        "dls lr, lr\n" \
-        "2:\n" \
-        chunks \
-        "vmov q0[2], q0[0], r0, r4\n" \
-        "vmov q0[3], q0[1], r2, r6\n" \
-        "add r1, r1, r8\n" \
-        "vadd.i32 q0, q0, q3\n" \
-        LAM_MVE_SCALE_##MODE("q0", "q4", "q5", "q1") \
-        LAM_MVE_CLAMP_##MODE("q0", "q6", "q7") \
-        "vadd.i32 q0, q0, r9\n" \
-        "vstrb.32 q0, [r3]\n" \
-        "add r3, r3, r10\n" \
-        "le lr, 2b\n" \
-        "add r5, r5, #" bytes "\n" \
-        "cmp r5, r12\n" \
-        "bne 1b\n" \
-        : : "r"(held) : LAM_MVE_CLOBBERS)
-
-#define LAM_MVE_COLUMNS_OF(MODE, FACTORS) \
-    do { \
-        if (chunks == 1) { \
-            LAM_MVE_COLUMNS(MODE, FACTORS, LAM_MVE_CHUNKS_1, "64"); \
-        } else if (chunks == 2) { \
-            LAM_MVE_COLUMNS(MODE, FACTORS, LAM_MVE_CHUNKS_2, "128"); \
-        } else if (chunks == 3) { \
-            LAM_MVE_COLUMNS(MODE, FACTORS, LAM_MVE_CHUNKS_3, "192"); \
-        } else { \
-            LAM_MVE_COLUMNS(MODE, FACTORS, LAM_MVE_CHUNKS_4, "256"); \
-        } \
-    } while (0)
-
-/* Factors of a block to q6 and q7, its weights to r4. */
-#define LAM_MVE_KEPT_EACH \
-    "vldrw.32 q6, [r5, #16]\n" \
-    "vldrb.s32 q7, [r5, #32]\n" \
-    "add r4, r5, #36\n"
-#define LAM_MVE_KEPT_ONE \
-    "ldrd r0, r2, [r11, #52]\n" \
-    "vdup.32 q6, r0\n" \
-    "vdup.32 q7, r2\n" \
-    "add r4, r5, #16\n"
-
-/* Per block all pixels: weights q0 .. q3, multipliers q6, shifts q7; biases stay in the stream. */
-#define LAM_MVE_KEPT(MODE, FACTORS, load, product) \
-    __asm volatile( \
-        "ldr r5, [r11, #16]\n" \
-        "ldr r9, [r11, #28]\n" \
-        "ldrd r8, r10, [r11, #40]\n" \
-        "1:\n" \
-        "ldr r1, [r11, #0]\n" \
-        "ldr r3, [r11, #8]\n" \
-        "ldr lr, [r11, #24]\n" \
-        LAM_MVE_KEPT_##FACTORS \
-        load " q0, [r4]\n" \
-        load " q1, [r4, #16]\n" \
-        load " q2, [r4, #32]\n" \
-        load " q3, [r4, #48]\n" \
-        "add r12, r4, #64\n" \
-        "add r0, r3, #4\n" \
-        "str r0, [r11, #8]\n" \
-        "dls lr, lr\n" \
-        "2:\n" \
-        load " q4, [r1]\n" \
-        "add r1, r1, r8\n" \
-        product " r0, q4, q0\n" \
-        product " r2, q4, q1\n" \
-        product " r4, q4, q2\n" \
-        product " r6, q4, q3\n" \
-        "vldrw.32 q4, [r5]\n" \
-        "vmov q5[2], q5[0], r0, r4\n" \
-        "vmov q5[3], q5[1], r2, r6\n" \
-        "vadd.i32 q5, q5, q4\n" \
-        LAM_MVE_SCALE_##MODE("q5", "q6", "q7", "q4") \
-        LAM_MVE_FULL_##MODE \
-        "vstrb.32 q5, [r3]\n" \
-        "add r3, r3, r10\n" \
-        "le lr, 2b\n" \
-        "ldr r0, [r11, #20]\n" \
-        "mov r5, r12\n" \
-        "cmp r5, r0\n" \
-        "bne 1b\n" \
-        : : "r"(held) : LAM_MVE_CLOBBERS)
-#define LAM_MVE_KEPT_OF(MODE, FACTORS) \
-    do { \
-        if (inputs == 8) { \
-            LAM_MVE_KEPT(MODE, FACTORS, "vldrb.s16", "vmladav.s16"); \
-        } else { \
-            LAM_MVE_KEPT(MODE, FACTORS, "vldrb.8", "vmladav.s8"); \
-        } \
-    } while (0)
-
 /* 16 inputs of two pixels for four channels: sums r0 r2 r4 r6 and r8 r10 r12 lr. */
 #define LAM_MVE_PAIRS_CHUNK \
     "vldrb.8 q0, [r1], #16\n" \
-    "vldrb.8 q1, [r3], #16\n" \
     "vldrw.32 q2, [r5], #64\n" \
-    "vldrw.32 q3, [r5, #-48]\n" \
+    "vldrb.8 q1, [r3], #16\n" \
     "vmladava.s8 r0, q0, q2\n" \
+    "vldrw.32 q3, [r5, #-48]\n" \
     "vmladava.s8 r8, q1, q2\n" \
     "vmladava.s8 r2, q0, q3\n" \
-    "vmladava.s8 r10, q1, q3\n" \
     "vldrw.32 q2, [r5, #-32]\n" \
-    "vldrw.32 q3, [r5, #-16]\n" \
+    "vmladava.s8 r10, q1, q3\n" \
     "vmladava.s8 r4, q0, q2\n" \
+    "vldrw.32 q3, [r5, #-16]\n" \
     "vmladava.s8 r12, q1, q2\n" \
     "vmladava.s8 r6, q0, q3\n" \
     "vmladava.s8 lr, q1, q3\n"
 
+/* Factors by what limits outputs: from low to high, in q6 and q7; or the whole range of int8, by saturation, with the zero
+ * point in q6. */
+#define LAM_MVE_PAIRS_OPEN_WITHIN \
+    "ldrd r0, r2, [r11, #32]\n" \
+    "vdup.16 q6, r0\n" \
+    "vdup.16 q7, r2\n"
+#define LAM_MVE_PAIRS_OPEN_FULL \
+    "ldr r0, [r11, #28]\n" \
+    "vdup.16 q6, r0\n"
+#define LAM_MVE_TWO_BYTES_WITHIN \
+    "ldr r9, [r11, #28]\n" \
+    "vmax.s16 q0, q0, q6\n" \
+    "vmin.s16 q0, q0, q7\n" \
+    "vadd.i16 q0, q0, r9\n"
+#define LAM_MVE_TWO_BYTES_FULL \
+    "vqadd.s16 q0, q0, q6\n" \
+    "vqmovnb.s16 q0, q0\n"
+
 /* Sums of two pixels to outputs, and back to 1 for the next block. */
-#define LAM_MVE_TWO_OUTPUTS(MODE) \
+#define LAM_MVE_TWO_OUTPUTS(MODE, BOUNDS) \
     "vmov q0[2], q0[0], r0, r4\n" \
     "vmov q0[3], q0[1], r2, r6\n" \
     "vmov q1[2], q1[0], r8, r12\n" \
     "vmov q1[3], q1[1], r10, lr\n" \
-    "ldr r0, [r11, #20]\n" \
-    "ldr r9, [r11, #28]\n" \
+    LAM_MVE_SCALE_##MODE("q0", "q4", "q5", "q2") LAM_MVE_ROUND_##MODE("q0") \
+    LAM_MVE_SCALE_##MODE("q1", "q4", "q5", "q2") LAM_MVE_ROUND_##MODE("q1") \
+    "vqmovnb.s32 q0, q0\n" \
     "ldrd r1, r3, [r11, #8]\n" \
-    LAM_MVE_SCALE_##MODE("q0", "q4", "q5", "q2") \
-    LAM_MVE_SCALE_##MODE("q1", "q4", "q5", "q2") \
-    LAM_MVE_CLAMP_##MODE("q0", "q6", "q7") \
-    LAM_MVE_CLAMP_##MODE("q1", "q6", "q7") \
-    "vadd.i32 q0, q0, r9\n" \
-    "vadd.i32 q1, q1, r9\n" \
+    "vqmovnt.s32 q0, q1\n" \
+    LAM_MVE_TWO_BYTES_##BOUNDS \
     "vstrb.32 q0, [r1], #4\n" \
-    "vstrb.32 q1, [r3], #4\n" \
+    "vshr.u32 q0, q0, #16\n" \
+    "ldr r0, [r11, #20]\n" \
+    "vstrb.32 q0, [r3], #4\n" \
     "strd r1, r3, [r11, #8]\n" \
     "cmp r5, r0\n" \
     "bne 1b\n"
 
 /* r9 counts two chunks at a time; an odd number enters in the middle.  `less`: what becomes of the sums then. */
-#define LAM_MVE_PAIRS_BY(MODE, FACTORS, chunk, less) \
+#define LAM_MVE_PAIRS_BY(MODE, FACTORS, BOUNDS, chunk, less) \
     __asm volatile( \
-        LAM_MVE_OPEN(MODE, FACTORS) \
+        LAM_MVE_SHARED_##FACTORS LAM_MVE_PAIRS_OPEN_##BOUNDS \
+        "ldr r5, [r11, #16]\n" \
         "1:\n" \
         "ldrd r1, r3, [r11, #0]\n" \
-        "ldr r9, [r11, #48]\n" \
+        "ldr r9, [r11, #40]\n" \
         "ldrd r0, r2, [r5], #8\n" \
         "ldrd r4, r6, [r5], #8\n" \
         LAM_MVE_OWN_##FACTORS \
@@ -251,15 +145,23 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 76, mve_job_is_19_words);
         "subs r9, r9, #1\n" \
         "bne 2b\n" \
         less \
-        LAM_MVE_TWO_OUTPUTS(MODE) \
+        LAM_MVE_TWO_OUTPUTS(MODE, BOUNDS) \
         : : "r"(held) : LAM_MVE_CLOBBERS)
-#define LAM_MVE_PAIRS(MODE, FACTORS) LAM_MVE_PAIRS_BY(MODE, FACTORS, LAM_MVE_PAIRS_CHUNK, "")
+#define LAM_MVE_PAIRS(MODE, FACTORS) \
+    do { \
+        if (full != 0) { \
+            LAM_MVE_PAIRS_BY(MODE, FACTORS, FULL, LAM_MVE_PAIRS_CHUNK, ""); \
+        } else { \
+            LAM_MVE_PAIRS_BY(MODE, FACTORS, WITHIN, LAM_MVE_PAIRS_CHUNK, ""); \
+        } \
+    } while (0)
 
 /* As above, with `chunks` unrolled: where rows and turns of the loop are more than one, the table's next row is in r9 or
  * waits in the job while r9 counts turns. */
-#define LAM_MVE_ROW_PAIRS(MODE, FACTORS, begin, row, chunks, turn_end, row_end) \
+#define LAM_MVE_ROW_PAIRS(MODE, FACTORS, BOUNDS, begin, row, chunks, turn_end, row_end) \
     __asm volatile( \
-        LAM_MVE_OPEN(MODE, FACTORS) \
+        LAM_MVE_SHARED_##FACTORS LAM_MVE_PAIRS_OPEN_##BOUNDS \
+        "ldr r5, [r11, #16]\n" \
         "1:\n" \
         "ldm r5, {r8, r10, r12, lr}\n" \
         "ldm r5!, {r0, r2, r4, r6}\n" \
@@ -271,7 +173,7 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 76, mve_job_is_19_words);
         chunks \
         turn_end \
         row_end \
-        LAM_MVE_TWO_OUTPUTS(MODE) \
+        LAM_MVE_TWO_OUTPUTS(MODE, BOUNDS) \
         : : "r"(held) : LAM_MVE_CLOBBERS)
 
 #define LAM_MVE_THREE LAM_MVE_PAIRS_CHUNK LAM_MVE_PAIRS_CHUNK LAM_MVE_PAIRS_CHUNK
@@ -281,49 +183,57 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 76, mve_job_is_19_words);
     "subs r9, r9, #1\n" \
     "bne 3b\n"
 #define LAM_MVE_ROW_END \
-    "ldr r1, [r11, #64]\n" \
+    "ldr r1, [r11, #56]\n" \
     "cmp r9, r1\n" \
     "bne 2b\n"
 /* One row of one turn, one row, rows of one turn, rows. */
-#define LAM_MVE_ONE_TURN(MODE, FACTORS, chunks) \
-    LAM_MVE_ROW_PAIRS(MODE, FACTORS, "", "ldrd r1, r3, [r11, #0]\n", chunks, "", "")
-#define LAM_MVE_ONE_ROW(MODE, FACTORS, chunks) \
-    LAM_MVE_ROW_PAIRS(MODE, FACTORS, "ldr r9, [r11, #72]\n", "ldrd r1, r3, [r11, #0]\n", chunks, LAM_MVE_TURN_END, "")
-#define LAM_MVE_ROWS_OF_A_TURN(MODE, FACTORS, chunks) \
-    LAM_MVE_ROW_PAIRS(MODE, FACTORS, "ldr r9, [r11, #60]\n", "ldrd r1, r3, [r9], #8\n", chunks, "", LAM_MVE_ROW_END)
-#define LAM_MVE_ROWS(MODE, FACTORS, chunks) \
-    LAM_MVE_ROW_PAIRS(MODE, FACTORS, "ldr r9, [r11, #60]\n", \
-                      "ldrd r1, r3, [r9], #8\nstr r9, [r11, #68]\nldr r9, [r11, #72]\n", chunks, LAM_MVE_TURN_END, \
-                      "ldr r9, [r11, #68]\n" LAM_MVE_ROW_END)
+#define LAM_MVE_ONE_TURN(MODE, FACTORS, BOUNDS, chunks) \
+    LAM_MVE_ROW_PAIRS(MODE, FACTORS, BOUNDS, "", "ldrd r1, r3, [r11, #0]\n", chunks, "", "")
+#define LAM_MVE_ONE_ROW(MODE, FACTORS, BOUNDS, chunks) \
+    LAM_MVE_ROW_PAIRS(MODE, FACTORS, BOUNDS, "ldr r9, [r11, #64]\n", "ldrd r1, r3, [r11, #0]\n", chunks, LAM_MVE_TURN_END, "")
+#define LAM_MVE_ROWS_OF_A_TURN(MODE, FACTORS, BOUNDS, chunks) \
+    LAM_MVE_ROW_PAIRS(MODE, FACTORS, BOUNDS, "ldr r9, [r11, #52]\n", "ldrd r1, r3, [r9], #8\n", chunks, "", LAM_MVE_ROW_END)
+#define LAM_MVE_ROWS(MODE, FACTORS, BOUNDS, chunks) \
+    LAM_MVE_ROW_PAIRS(MODE, FACTORS, BOUNDS, "ldr r9, [r11, #52]\n", \
+                      "ldrd r1, r3, [r9], #8\nstr r9, [r11, #60]\nldr r9, [r11, #64]\n", chunks, LAM_MVE_TURN_END, \
+                      "ldr r9, [r11, #60]\n" LAM_MVE_ROW_END)
 /* Three rows without a loop. */
 #define LAM_MVE_NINE_ROW LAM_MVE_THREE "ldrd r1, r3, [r9], #8\n"
 #if defined(__OPTIMIZE_SIZE__)
-#define LAM_MVE_NINE(MODE, FACTORS) LAM_MVE_ROWS_OF_A_TURN(MODE, FACTORS, LAM_MVE_THREE)
+#define LAM_MVE_NINE(MODE, FACTORS, BOUNDS) LAM_MVE_ROWS_OF_A_TURN(MODE, FACTORS, BOUNDS, LAM_MVE_THREE)
 #else
-#define LAM_MVE_NINE(MODE, FACTORS) \
-    LAM_MVE_ROW_PAIRS(MODE, FACTORS, "ldr r9, [r11, #60]\n", "ldrd r1, r3, [r9], #8\n", \
+#define LAM_MVE_NINE(MODE, FACTORS, BOUNDS) \
+    LAM_MVE_ROW_PAIRS(MODE, FACTORS, BOUNDS, "ldr r9, [r11, #52]\n", "ldrd r1, r3, [r9], #8\n", \
                       LAM_MVE_NINE_ROW LAM_MVE_NINE_ROW LAM_MVE_THREE, "", "")
 #endif
 #define LAM_MVE_ROW_PAIRS_OF(MODE, FACTORS) \
     do { \
-        if (rows == 1 && turn == 4 && chunks == 4) { \
-            LAM_MVE_ONE_TURN(MODE, FACTORS, LAM_MVE_FOUR); \
-        } else if (rows == 1 && turn == 4) { \
-            LAM_MVE_ONE_ROW(MODE, FACTORS, LAM_MVE_FOUR); \
-        } else if (rows == 1 && chunks == 3) { \
-            LAM_MVE_ONE_TURN(MODE, FACTORS, LAM_MVE_THREE); \
-        } else if (rows == 1) { \
-            LAM_MVE_ONE_ROW(MODE, FACTORS, LAM_MVE_THREE); \
-        } else if (rows == 3 && chunks == 3) { \
-            LAM_MVE_NINE(MODE, FACTORS); \
-        } else if (turn == 3 && chunks == 3) { \
-            LAM_MVE_ROWS_OF_A_TURN(MODE, FACTORS, LAM_MVE_THREE); \
-        } else if (turn == 3) { \
-            LAM_MVE_ROWS(MODE, FACTORS, LAM_MVE_THREE); \
-        } else if (chunks == 6) { \
-            LAM_MVE_ROWS_OF_A_TURN(MODE, FACTORS, LAM_MVE_SIX); \
+        if (full != 0) { \
+            LAM_MVE_ROW_PAIRS_IN(MODE, FACTORS, FULL); \
         } else { \
-            LAM_MVE_ROWS(MODE, FACTORS, LAM_MVE_SIX); \
+            LAM_MVE_ROW_PAIRS_IN(MODE, FACTORS, WITHIN); \
+        } \
+    } while (0)
+#define LAM_MVE_ROW_PAIRS_IN(MODE, FACTORS, BOUNDS) \
+    do { \
+        if (rows == 1 && turn == 4 && chunks == 4) { \
+            LAM_MVE_ONE_TURN(MODE, FACTORS, BOUNDS, LAM_MVE_FOUR); \
+        } else if (rows == 1 && turn == 4) { \
+            LAM_MVE_ONE_ROW(MODE, FACTORS, BOUNDS, LAM_MVE_FOUR); \
+        } else if (rows == 1 && chunks == 3) { \
+            LAM_MVE_ONE_TURN(MODE, FACTORS, BOUNDS, LAM_MVE_THREE); \
+        } else if (rows == 1) { \
+            LAM_MVE_ONE_ROW(MODE, FACTORS, BOUNDS, LAM_MVE_THREE); \
+        } else if (rows == 3 && chunks == 3) { \
+            LAM_MVE_NINE(MODE, FACTORS, BOUNDS); \
+        } else if (turn == 3 && chunks == 3) { \
+            LAM_MVE_ROWS_OF_A_TURN(MODE, FACTORS, BOUNDS, LAM_MVE_THREE); \
+        } else if (turn == 3) { \
+            LAM_MVE_ROWS(MODE, FACTORS, BOUNDS, LAM_MVE_THREE); \
+        } else if (chunks == 6) { \
+            LAM_MVE_ROWS_OF_A_TURN(MODE, FACTORS, BOUNDS, LAM_MVE_SIX); \
+        } else { \
+            LAM_MVE_ROWS(MODE, FACTORS, BOUNDS, LAM_MVE_SIX); \
         } \
     } while (0)
 
@@ -380,9 +290,9 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 76, mve_job_is_19_words);
 #define LAM_MVE_VECTOR_OF(MODE, FACTORS) \
     do { \
         if (LAM_MVE_TURN(turn) == 4) { \
-            LAM_MVE_VECTOR_BY(MODE, FACTORS, "72", LAM_MVE_VECTOR_TURNS(LAM_MVE_VECTOR_FOUR), ""); \
+            LAM_MVE_VECTOR_BY(MODE, FACTORS, "64", LAM_MVE_VECTOR_TURNS(LAM_MVE_VECTOR_FOUR), ""); \
         } else if (LAM_MVE_TURN(turn) == 2) { \
-            LAM_MVE_VECTOR_BY(MODE, FACTORS, "72", LAM_MVE_VECTOR_TURNS(LAM_MVE_VECTOR_TWO), ""); \
+            LAM_MVE_VECTOR_BY(MODE, FACTORS, "64", LAM_MVE_VECTOR_TURNS(LAM_MVE_VECTOR_TWO), ""); \
         } else { \
             LAM_MVE_VECTOR_BY(MODE, FACTORS, "24", LAM_MVE_VECTOR_INPUTS(LAM_MVE_VECTOR_CHUNK), ""); \
         } \
@@ -407,45 +317,14 @@ static inline void lam_mve_block(const int8_t *x, const int32_t *w, uint8_t *y, 
 
 #endif
 
-/* `count` pixels, x_step and y_step apart, of chunks * 16 inputs; chunks is 1 .. 4, a constant. */
-static inline void lam_mve_columns(lam_mve_job *job, int mode, int each, int32_t chunks)
-{
-#if LAM_MVE
-    LAM_MVE_JOB(held);
-    LAM_MVE_FORM(LAM_MVE_COLUMNS_OF);
-#else
-    const int32_t words = lam_mve_head(each) + 16 * chunks;
-    for (const int32_t *w = job->w; w != job->end; w += words, job->y0 += 4) {
-        for (int32_t i = 0; i < job->count; i++) {
-            lam_mve_block(job->x0 + i * job->x_step, w, job->y0 + i * job->y_step, 16 * chunks, mode, each, job);
-        }
-    }
-#endif
-}
-
-/* `count` pixels as lam_mve_columns, of 8 or 16 inputs, a constant: a block's weights stay in registers.  Outputs are int8,
- * of the whole range. */
-static inline void lam_mve_kept(lam_mve_job *job, int mode, int each, int32_t inputs)
-{
-#if LAM_MVE
-    LAM_MVE_JOB(held);
-    LAM_MVE_FORM(LAM_MVE_KEPT_OF);
-#else
-    for (const int32_t *w = job->w; w != job->end; w += lam_mve_head(each) + 16, job->y0 += 4) {
-        for (int32_t i = 0; i < job->count; i++) {
-            lam_mve_block(job->x0 + i * job->x_step, w, job->y0 + i * job->y_step, inputs, mode, each, job);
-        }
-    }
-#endif
-}
-
-/* The two pixels at x0 and x1, of chunks * 16 inputs, to y0 and y1. */
-static inline void lam_mve_pairs(lam_mve_job *job, int mode, int each)
+/* The two pixels at x0 and x1, of chunks * 16 inputs, to y0 and y1.  `full`: low and high are those of int8. */
+static inline void lam_mve_pairs(lam_mve_job *job, int mode, int each, int full)
 {
 #if LAM_MVE
     LAM_MVE_JOB(held);
     LAM_MVE_FORM(LAM_MVE_PAIRS);
 #else
+    LAM_UNUSED(full);
     const int32_t words = lam_mve_head(each) + 16 * job->chunks;
     for (const int32_t *w = job->w; w != job->end; w += words, job->y0 += 4, job->y1 += 4) {
         lam_mve_block(job->x0, w, job->y0, 16 * job->chunks, mode, each, job);
@@ -457,14 +336,17 @@ static inline void lam_mve_pairs(lam_mve_job *job, int mode, int each)
 /* Two pixels as lam_mve_pairs, whose windows are `rows` rows of chunks * 16 inputs: where the job's table has them, or of one
  * row at x0 and x1.  The loop takes `turn` chunks at a time: 4 or 3 for one row, 6 or 3 for more, which divide `chunks`.
  * All are constants. */
-static inline void lam_mve_row_pairs(lam_mve_job *job, int mode, int each, int32_t rows, int32_t chunks, int32_t turn)
+LAM_INLINE void lam_mve_row_pairs(lam_mve_job *job, int mode, int each, int full, int32_t rows, int32_t chunks, int32_t turn)
 {
 #if LAM_MVE
     LAM_MVE_JOB(held);
-    job->turns = chunks / turn;
+    if (chunks != turn) {
+        job->turns = chunks / turn;
+    }
     LAM_MVE_FORM(LAM_MVE_ROW_PAIRS_OF);
 #else
     const int32_t head = lam_mve_head(each);
+    LAM_UNUSED(full);
     LAM_UNUSED(turn);
     for (const int32_t *w = job->w; w != job->end; w += head + 16 * rows * chunks, job->y0 += 4, job->y1 += 4) {
         for (int32_t i = 0; i < 8; i++) {
@@ -479,6 +361,28 @@ static inline void lam_mve_row_pairs(lam_mve_job *job, int mode, int each, int32
                 (uint8_t)lam_mve_requant(mode, acc, lam_mve_multiplier(w, c, each, job->multiplier),
                                          lam_mve_shift(w, c, each, job->shift), job->zero_point, job->low, job->high);
         }
+    }
+#endif
+}
+
+/* All `places` pointers of a table go on by `step` bytes. */
+static inline void lam_mve_slide(const int8_t **table, int32_t places, int32_t step)
+{
+#if LAM_MVE
+    __asm volatile(
+        "wlstp.32 lr, %[places], 2f\n"
+        "1:\n"
+        "vldrw.32 q0, [%[table]]\n"
+        "vadd.i32 q0, q0, %[step]\n"
+        "vstrw.32 q0, [%[table]], #16\n"
+        "letp lr, 1b\n"
+        "2:\n"
+        : [table] "+&r"(table)
+        : [places] "r"(places), [step] "r"(step)
+        : "lr", "q0", "memory");
+#else
+    for (int32_t i = 0; i < places; i++) {
+        table[i] += step;
     }
 #endif
 }

@@ -58,13 +58,6 @@ static inline void lam_mve_share(lam_mve_planes *job, int32_t multiplier, int32_
 
 LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 124, mve_planes_is_31_words);
 
-#define LAM_MVE_STEP_1 "vldrw.u32 q5, [q4, #64]!\n"
-#define LAM_MVE_STEP_2 "vldrw.u32 q5, [q4, #128]!\n"
-#define LAM_MVE_STEP_N \
-    "ldr r2, [r11, #40]\n" \
-    "vadd.i32 q4, q4, r2\n" \
-    "vldrw.u32 q5, [q4]\n"
-
 /* Otherwise by limits. */
 #define LAM_MVE_BOUND(MODE) \
     "ldrd r0, r2, [r11, #56]\n" \
@@ -85,32 +78,32 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 124, mve_planes_is_31_words);
     "vcvtn.s32.f32 q5, q5\n"
 
 /* Where multipliers and shifts are, and the weights behind them. */
-#define LAM_MVE_MULTIPLIERS_EACH "vldrw.32 q6, [r5, #16]\n"
-#define LAM_MVE_MULTIPLIERS_ONE "vldrw.32 q6, [r11, #92]\n"
-#define LAM_MVE_SHIFTS_EACH "vldrb.s32 q6, [r5, #32]\n"
-#define LAM_MVE_SHIFTS_ONE "vldrw.32 q6, [r11, #108]\n"
+#define LAM_MVE_MULTIPLIERS_EACH(q) "vldrw.32 " q ", [r5, #16]\n"
+#define LAM_MVE_MULTIPLIERS_ONE(q) "vldrw.32 " q ", [r11, #92]\n"
+#define LAM_MVE_SHIFTS_EACH(q) "vldrb.s32 " q ", [r5, #32]\n"
+#define LAM_MVE_SHIFTS_ONE(q) "vldrw.32 " q ", [r11, #108]\n"
 #define LAM_MVE_WEIGHTS_EACH "add r12, r5, #36\n"
 #define LAM_MVE_WEIGHTS_ONE "add r12, r5, #16\n"
 
 #define LAM_MVE_FACTORS_SINGLE(FACTORS) \
-    LAM_MVE_MULTIPLIERS_##FACTORS \
+    LAM_MVE_MULTIPLIERS_##FACTORS("q6") \
     "vmulh.s32 q5, q5, q6\n" \
-    LAM_MVE_SHIFTS_##FACTORS \
+    LAM_MVE_SHIFTS_##FACTORS("q6") \
     "vrshl.s32 q5, q5, q6\n"
 #define LAM_MVE_FACTORS_TFLITE(FACTORS) \
-    LAM_MVE_MULTIPLIERS_##FACTORS \
+    LAM_MVE_MULTIPLIERS_##FACTORS("q6") \
     "vqrdmulh.s32 q5, q5, q6\n" \
     "vshr.s32 q6, q5, #31\n" \
     "vadd.i32 q5, q5, q6\n" \
-    LAM_MVE_SHIFTS_##FACTORS \
+    LAM_MVE_SHIFTS_##FACTORS("q6") \
     "vrshl.s32 q5, q5, q6\n"
 #define LAM_MVE_FACTORS_UP(FACTORS) \
-    LAM_MVE_MULTIPLIERS_##FACTORS \
+    LAM_MVE_MULTIPLIERS_##FACTORS("q6") \
     "vqrdmulh.s32 q5, q5, q6\n" \
-    LAM_MVE_SHIFTS_##FACTORS \
+    LAM_MVE_SHIFTS_##FACTORS("q6") \
     "vrshl.s32 q5, q5, q6\n"
 #define LAM_MVE_FACTORS_ORT(FACTORS) \
-    LAM_MVE_MULTIPLIERS_##FACTORS \
+    LAM_MVE_MULTIPLIERS_##FACTORS("q6") \
     "vcvt.f32.s32 q5, q5\n" \
     "vmul.f32 q5, q5, q6\n"
 
@@ -126,52 +119,149 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 124, mve_planes_is_31_words);
     "vldrbt.u8 q3, [r4, q6]\n" \
     "add r12, r4, r8\n"
 
-/* Per block all pixels: weights q0 .. q3, addresses of the window q4, biases q7; r10 and r1 are the block's inputs, a pixel
- * before the first, and outputs; r12 is the next block. */
-#define LAM_MVE_DEPTHWISE(MODE, FACTORS, STEP, FINISH) \
+/* Sums in q5 and q6 by their factors, to integers; q7 is free. */
+#define LAM_MVE_BOTH_SINGLE(FACTORS) \
+    LAM_MVE_MULTIPLIERS_##FACTORS("q7") \
+    "vmulh.s32 q5, q5, q7\n" \
+    "vmulh.s32 q6, q6, q7\n" \
+    LAM_MVE_SHIFTS_##FACTORS("q7") \
+    "vrshl.s32 q5, q5, q7\n" \
+    "vrshl.s32 q6, q6, q7\n"
+#define LAM_MVE_BOTH_UP(FACTORS) \
+    LAM_MVE_MULTIPLIERS_##FACTORS("q7") \
+    "vqrdmulh.s32 q5, q5, q7\n" \
+    "vqrdmulh.s32 q6, q6, q7\n" \
+    LAM_MVE_SHIFTS_##FACTORS("q7") \
+    "vrshl.s32 q5, q5, q7\n" \
+    "vrshl.s32 q6, q6, q7\n"
+#define LAM_MVE_BOTH_TFLITE(FACTORS) \
+    LAM_MVE_MULTIPLIERS_##FACTORS("q7") \
+    "vqrdmulh.s32 q5, q5, q7\n" \
+    "vqrdmulh.s32 q6, q6, q7\n" \
+    "vshr.s32 q7, q5, #31\n" \
+    "vadd.i32 q5, q5, q7\n" \
+    "vshr.s32 q7, q6, #31\n" \
+    "vadd.i32 q6, q6, q7\n" \
+    LAM_MVE_SHIFTS_##FACTORS("q7") \
+    "vrshl.s32 q5, q5, q7\n" \
+    "vrshl.s32 q6, q6, q7\n"
+#define LAM_MVE_BOTH_ORT(FACTORS) \
+    LAM_MVE_MULTIPLIERS_##FACTORS("q7") \
+    "vcvt.f32.s32 q5, q5\n" \
+    "vcvt.f32.s32 q6, q6\n" \
+    "vmul.f32 q5, q5, q7\n" \
+    "vmul.f32 q6, q6, q7\n" \
+    "vcvtn.s32.f32 q5, q5\n" \
+    "vcvtn.s32.f32 q6, q6\n"
+
+/* By stride: r10 goes back so far that the first two pixels lie before their windows; the windows of a channel of two pixels,
+ * to which q4 goes on, and of the last one; where the other three channels' are. */
+#define LAM_MVE_BACK_1 "sub r10, r10, #128\n"
+#define LAM_MVE_FIRST_1 "vldrw.u32 q5, [q4, #128]!\n"
+#define LAM_MVE_FIRST_AT_1 "0"
+#define LAM_MVE_SECOND_1 "vldrw.u32 q5, [q4, #64]\n"
+#define LAM_MVE_SECOND_AT_1 "64"
+#define LAM_MVE_LAST_1 "vldrw.u32 q5, [q4, #128]\n"
+#define LAM_MVE_LAST_AT_1 "128"
+#define LAM_MVE_BACK_2 "sub r10, r10, #256\n"
+#define LAM_MVE_FIRST_2 "vldrw.u32 q5, [q4, #256]!\n"
+#define LAM_MVE_FIRST_AT_2 "0"
+#define LAM_MVE_SECOND_2 "vldrw.u32 q5, [q4, #128]\n"
+#define LAM_MVE_SECOND_AT_2 "128"
+#define LAM_MVE_LAST_2 "vldrw.u32 q5, [q4, #256]\n"
+#define LAM_MVE_LAST_AT_2 "256"
+#define LAM_MVE_BACK_N \
+    "ldr r0, [r11, #40]\n" \
+    "sub r10, r10, r0\n"
+#define LAM_MVE_FIRST_N \
+    "ldr r0, [r11, #40]\n" \
+    "vadd.i32 q4, q4, r0\n" \
+    "vldrw.u32 q5, [q4]\n"
+#define LAM_MVE_FIRST_AT_N "0"
+#define LAM_MVE_SECOND_N \
+    "ldr r8, [r11, #40]\n" \
+    "vadd.i32 q4, q4, r8\n" \
+    "vldrw.u32 q5, [q4]\n"
+#define LAM_MVE_SECOND_AT_N "0"
+#define LAM_MVE_LAST_N LAM_MVE_FIRST_N
+#define LAM_MVE_LAST_AT_N "0"
+
+/* Sums of one pixel. */
+#define LAM_MVE_WINDOW(load, at, sum0, sum1, sum2, sum3) \
+    load \
+    "vldrw.u32 q6, [q4, #" at " + 4]\n" \
+    "vmladav.s8 " sum0 ", q5, q0\n" \
+    "vldrw.u32 q5, [q4, #" at " + 8]\n" \
+    "vmladav.s8 " sum1 ", q6, q1\n" \
+    "vldrw.u32 q6, [q4, #" at " + 12]\n" \
+    "vmladav.s8 " sum2 ", q5, q2\n" \
+    "vmladav.s8 " sum3 ", q6, q3\n"
+
+/* Per block all pixels, two at a time: weights q0 .. q3, addresses of the window q4; r1 counts twos; r12 is the next block. */
+#define LAM_MVE_DEPTHWISE(MODE, FACTORS, BOUNDS, stride, last, y_step, weights, both, one) \
     __asm volatile( \
         "ldr r5, [r11, #8]\n" \
         "ldr r9, [r11, #20]\n" \
         "ldr r12, [r11, #36]\n" \
         "vmsr p0, r12\n" \
-        "ldrd r10, r1, [r11, #0]\n" \
-        "ldr r12, [r11, #40]\n" \
-        "sub r10, r10, r12\n" \
         "1:\n" \
         "ldr r3, [r11, #32]\n" \
         "ldr r8, [r11, #28]\n" \
         "vldrb.8 q6, [r3]\n" \
-        LAM_MVE_WEIGHTS_##FACTORS \
-        LAM_MVE_FOUR_TAPS \
-        "mov r3, r1\n" \
-        "adds r1, r1, #4\n" \
+        weights \
+        "ldrd r10, r3, [r11, #0]\n" \
+        "str r12, [r11, #52]\n" \
+        "add r0, r10, #16\n" \
+        "add r2, r3, #4\n" \
+        "strd r0, r2, [r11, #0]\n" \
+        LAM_MVE_BACK_##stride \
         "vldrw.32 q4, [r11, #64]\n" \
+        "ldr r1, [r11, #16]\n" \
         "vadd.i32 q4, q4, r10\n" \
-        "adds r10, r10, #16\n" \
-        "vldrw.32 q7, [r5]\n" \
-        "ldr r8, [r11, #24]\n" \
-        "ldr lr, [r11, #16]\n" \
-        "dls lr, lr\n" \
+        "lsrs r1, r1, #1\n" \
+        ".if " #last " == 2\n" \
+        "beq 3f\n" \
+        ".endif\n" \
         "2:\n" \
-        STEP \
-        "vldrw.u32 q6, [q4, #4]\n" \
-        "vmladav.s8 r0, q5, q0\n" \
-        "vmladav.s8 r2, q6, q1\n" \
-        "vldrw.u32 q5, [q4, #8]\n" \
-        "vldrw.u32 q6, [q4, #12]\n" \
-        "vmladav.s8 r4, q5, q2\n" \
-        "vmladav.s8 r6, q6, q3\n" \
+        LAM_MVE_WINDOW(LAM_MVE_FIRST_##stride, LAM_MVE_FIRST_AT_##stride, "r0", "r2", "r4", "r6") \
+        LAM_MVE_WINDOW(LAM_MVE_SECOND_##stride, LAM_MVE_SECOND_AT_##stride, "r8", "r10", "r12", "lr") \
+        "vldrw.32 q7, [r5]\n" \
         "vmov q5[2], q5[0], r0, r4\n" \
         "vmov q5[3], q5[1], r2, r6\n" \
         "vadd.i32 q5, q5, q7\n" \
-        LAM_MVE_FACTORS_##MODE(FACTORS) \
-        FINISH \
+        "vmov q6[2], q6[0], r8, r12\n" \
+        "vmov q6[3], q6[1], r10, lr\n" \
+        "vadd.i32 q6, q6, q7\n" \
+        both \
+        "vqmovnb.s32 q5, q5\n" \
+        "vqmovnt.s32 q5, q6\n" \
+        LAM_MVE_BYTES_##BOUNDS("q5", "r9", "q6", "44") \
+        LAM_MVE_STORE_NEXT("q5", y_step) \
+        "vshr.u32 q5, q5, #16\n" \
+        "subs r1, r1, #1\n" \
+        LAM_MVE_STORE_NEXT("q5", y_step) \
+        "bne 2b\n" \
+        "3:\n" \
+        ".if " #last " == 2\n" \
+        "ldr r0, [r11, #16]\n" \
+        "lsls r0, r0, #31\n" \
+        "beq 4f\n" \
+        ".endif\n" \
+        ".if " #last "\n" \
+        LAM_MVE_WINDOW(LAM_MVE_LAST_##stride, LAM_MVE_LAST_AT_##stride, "r0", "r2", "r4", "r6") \
+        "vldrw.32 q7, [r5]\n" \
+        "vmov q5[2], q5[0], r0, r4\n" \
+        "vmov q5[3], q5[1], r2, r6\n" \
+        "vadd.i32 q5, q5, q7\n" \
+        one LAM_MVE_ROUND_##MODE("q5") \
+        "vqmovnb.s32 q5, q5\n" \
+        LAM_MVE_BYTES_##BOUNDS("q5", "r9", "q6", "44") \
         "vstrb.32 q5, [r3]\n" \
-        "add r3, r3, r8\n" \
-        "le lr, 2b\n" \
-        "ldr r2, [r11, #12]\n" \
-        "mov r5, r12\n" \
-        "cmp r12, r2\n" \
+        ".endif\n" \
+        "4:\n" \
+        "ldr r5, [r11, #52]\n" \
+        "ldr r0, [r11, #12]\n" \
+        "cmp r5, r0\n" \
         "bne 1b\n" \
         : : "r"(held) : LAM_MVE_CLOBBERS, LAM_MVE_PREDICATE)
 
@@ -227,26 +317,6 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 124, mve_planes_is_31_words);
             LAM_MVE_DEPTHWISE_WIDE(MODE, FACTORS, LAM_MVE_FULL_##MODE); \
         } else { \
             LAM_MVE_DEPTHWISE_WIDE(MODE, FACTORS, LAM_MVE_BOUND(MODE)); \
-        } \
-    } while (0)
-
-#define LAM_MVE_DEPTHWISE_BY(MODE, FACTORS, FINISH) \
-    do { \
-        if (stride == 1) { \
-            LAM_MVE_DEPTHWISE(MODE, FACTORS, LAM_MVE_STEP_1, FINISH); \
-        } else if (stride == 2) { \
-            LAM_MVE_DEPTHWISE(MODE, FACTORS, LAM_MVE_STEP_2, FINISH); \
-        } else { \
-            LAM_MVE_DEPTHWISE(MODE, FACTORS, LAM_MVE_STEP_N, FINISH); \
-        } \
-    } while (0)
-
-#define LAM_MVE_DEPTHWISE_OF(MODE, FACTORS) \
-    do { \
-        if (full) { \
-            LAM_MVE_DEPTHWISE_BY(MODE, FACTORS, LAM_MVE_FULL_##MODE); \
-        } else { \
-            LAM_MVE_DEPTHWISE_BY(MODE, FACTORS, LAM_MVE_BOUND(MODE)); \
         } \
     } while (0)
 
@@ -419,20 +489,30 @@ static inline void lam_mve_depthwise_wide(lam_mve_planes *job, int mode, int eac
 #endif
 }
 
-/* Outputs of the job's pixels and blocks.  `full`: low and high are those of int8; stride is x_step / 64. */
-static inline void lam_mve_depthwise(lam_mve_planes *job, int mode, int each, int32_t stride, int full)
-{
+/* Outputs of the job's pixels and blocks, two pixels at a time; planes and y go on to what is behind the blocks.
+ *
+ *   mode, factors, bounds   as of lam_mve_columns.h
+ *   stride                  1, 2 or N: x_step / 64
+ *   last                    whether `count` is odd: 0, with which it is 2 or more, 1, then 3 or more, or 2 where that is not known
+ *   y_step                  as of the job, 4095 at most
+ *
+ * All but the job are spelled as they stand here: they are part of instructions.
+ */
 #if LAM_MVE
-    register lam_mve_planes *const held __asm("r11") = job;
-    lam_mve_bounds(job, mode);
-    LAM_MVE_FORM(LAM_MVE_DEPTHWISE_OF);
+#define lam_mve_depthwise(job, mode, factors, bounds, stride, last, y_step) \
+    do { \
+        register lam_mve_planes *const held __asm("r11") = (job); \
+        LAM_MVE_DEPTHWISE(mode, factors, bounds, stride, last, y_step, LAM_MVE_WEIGHTS_##factors LAM_MVE_FOUR_TAPS, \
+                          LAM_MVE_BOTH_##mode(factors), LAM_MVE_FACTORS_##mode(factors)); \
+    } while (0)
 #else
-    LAM_UNUSED(full);
+static inline void lam_mve_depthwise_each(lam_mve_planes *job, int mode, int each)
+{
     const int32_t head = lam_mve_head(each);
     for (const int32_t *w = job->w; w != job->end; w += head + job->taps, job->planes += 16, job->y += 4) {
         for (int32_t i = 0; i < job->count; i++) {
             for (int32_t c = 0; c < 4; c++) {
-                const int8_t *const x = job->planes + i * 64 * stride + 4 * c;
+                const int8_t *const x = job->planes + i * job->x_step + 4 * c;
                 int32_t acc = w[c];
                 for (int32_t lane = 0; lane < 16; lane++) {
                     if ((job->mask >> lane & 1u) != 0) {
@@ -444,7 +524,10 @@ static inline void lam_mve_depthwise(lam_mve_planes *job, int mode, int each, in
             }
         }
     }
-#endif
 }
+
+#define lam_mve_depthwise(job, mode, factors, bounds, stride, last, y_step) \
+    lam_mve_depthwise_each(job, LAM_MVE_##mode, LAM_MVE_##factors)
+#endif
 
 #endif /* LAM_MVE_DEPTHWISE_H */

@@ -15,31 +15,23 @@
 
 #if LAM_MVE
 
-/* The assembly of lam_mve_depthwise.h, which has used these, takes weights apart from here on. */
-#undef LAM_MVE_WEIGHTS_EACH
-#undef LAM_MVE_WEIGHTS_ONE
-#undef LAM_MVE_FOUR_TAPS
-#define LAM_MVE_WEIGHTS_EACH \
-    "vldrb.8 q5, [r3, #16]\n" \
-    "add r12, r5, #36\n"
-#define LAM_MVE_WEIGHTS_ONE \
-    "vldrb.8 q5, [r3, #16]\n" \
-    "add r12, r5, #16\n"
-#define LAM_MVE_TAPS(q) \
+/* The weights of four channels as windows, as LAM_MVE_FOUR_TAPS; q5 has what each byte is shifted by. */
+#define LAM_MVE_FEW_WEIGHTS_EACH "add r12, r5, #36\n"
+#define LAM_MVE_FEW_WEIGHTS_ONE "add r12, r5, #16\n"
+#define LAM_MVE_FEW_TAPS(q) \
     "vpst\n" \
     "vldrbt.u8 " q ", [r12, q6]\n" \
     "add r12, r12, r8\n" \
     "vshl.s8 " q ", " q ", q5\n" \
     "vshr.s8 " q ", " q ", #4\n"
-#define LAM_MVE_FOUR_TAPS LAM_MVE_TAPS("q0") LAM_MVE_TAPS("q1") LAM_MVE_TAPS("q2") LAM_MVE_TAPS("q3")
+#define LAM_MVE_FEW_FOUR_TAPS \
+    "vldrb.8 q5, [r3, #16]\n" LAM_MVE_FEW_TAPS("q0") LAM_MVE_FEW_TAPS("q1") LAM_MVE_FEW_TAPS("q2") LAM_MVE_FEW_TAPS("q3")
 
-#undef LAM_MVE_FACTORS_SINGLE
-#define LAM_MVE_FACTORS_SINGLE(FACTORS) \
-    LAM_MVE_MULTIPLIERS_##FACTORS \
-    "vshl.i32 q5, q5, #2\n" \
-    "vmulh.s32 q5, q5, q6\n" \
-    LAM_MVE_SHIFTS_##FACTORS \
-    "vrshl.s32 q5, q5, q6\n"
+/* Four times the sums in mode single. */
+#define LAM_MVE_LIFT_SINGLE(q) "vshl.i32 " q ", " q ", #2\n"
+#define LAM_MVE_LIFT_TFLITE(q) ""
+#define LAM_MVE_LIFT_UP(q) ""
+#define LAM_MVE_LIFT_ORT(q) ""
 
 #else
 
@@ -77,19 +69,23 @@ static inline void lam_mve_expand_s4(int8_t *to, const int32_t *stream, int32_t 
 }
 
 /* As lam_mve_depthwise. */
-static inline void lam_mve_depthwise_s4(lam_mve_planes *job, int mode, int each, int32_t stride, int full)
-{
 #if LAM_MVE
-    register lam_mve_planes *const held __asm("r11") = job;
-    lam_mve_bounds(job, mode);
-    LAM_MVE_FORM(LAM_MVE_DEPTHWISE_OF);
+#define lam_mve_depthwise_s4(job, mode, factors, bounds, stride, last, y_step) \
+    do { \
+        register lam_mve_planes *const held __asm("r11") = (job); \
+        LAM_MVE_DEPTHWISE(mode, factors, bounds, stride, last, y_step, \
+                          LAM_MVE_FEW_WEIGHTS_##factors LAM_MVE_FEW_FOUR_TAPS, \
+                          LAM_MVE_LIFT_##mode("q5") LAM_MVE_LIFT_##mode("q6") LAM_MVE_BOTH_##mode(factors), \
+                          LAM_MVE_LIFT_##mode("q5") LAM_MVE_FACTORS_##mode(factors)); \
+    } while (0)
 #else
-    LAM_UNUSED(full);
+static inline void lam_mve_depthwise_each_s4(lam_mve_planes *job, int mode, int each)
+{
     const int32_t head = lam_mve_head(each);
     for (const int32_t *w = job->w; w != job->end; w += head + job->taps, job->planes += 16, job->y += 4) {
         for (int32_t i = 0; i < 4 * job->count; i++) {
             const int32_t c = i % 4, pixel = i / 4;
-            const int8_t *const x = job->planes + pixel * 64 * stride + 4 * c;
+            const int8_t *const x = job->planes + pixel * job->x_step + 4 * c;
             int32_t acc = w[c];
             for (int32_t lane = 0; lane < 16; lane++) {
                 if ((job->mask >> lane & 1u) != 0) {
@@ -100,7 +96,10 @@ static inline void lam_mve_depthwise_s4(lam_mve_planes *job, int mode, int each,
             job->y[pixel * job->y_step + c] = lam_mve_depthwise_output(job, w, c, acc, mode, each);
         }
     }
-#endif
 }
+
+#define lam_mve_depthwise_s4(job, mode, factors, bounds, stride, last, y_step) \
+    lam_mve_depthwise_each_s4(job, LAM_MVE_##mode, LAM_MVE_##factors)
+#endif
 
 #endif /* LAM_MVE_DEPTHWISE_FEW_H */

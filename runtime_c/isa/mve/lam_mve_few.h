@@ -10,7 +10,7 @@
 #ifndef LAM_MVE_FEW_H
 #define LAM_MVE_FEW_H
 
-#include "lam_mve_dense.h"
+#include "lam_mve_columns.h"
 
 #if LAM_MVE
 
@@ -21,31 +21,78 @@
     op ".s8 " low ", q0, q2\n" \
     op ".s8 " high ", q0, q1\n"
 
-#define LAM_MVE_FEW_COLUMNS_CHUNK(op, at, w0, w1) \
-    "vldrb.8 q0, [r1, #" at "]\n" \
-    "vldrw.32 q1, [r5, #" w0 "]\n" LAM_MVE_FEW_TWO(op, "r0", "r2") \
-    "vldrw.32 q1, [r5, #" w1 "]\n" LAM_MVE_FEW_TWO(op, "r4", "r6")
 #define LAM_MVE_FEW_LESS(low, other) \
     "asr " low ", " low ", #4\n" \
     "asr " other ", " other ", #4\n"
 
-#define LAM_MVE_FEW_CHUNKS_1 LAM_MVE_FEW_COLUMNS_CHUNK("vmladav", "0", "0", "16")
-#define LAM_MVE_FEW_CHUNKS_2 LAM_MVE_FEW_CHUNKS_1 LAM_MVE_FEW_COLUMNS_CHUNK("vmladava", "16", "32", "48")
-#define LAM_MVE_FEW_CHUNKS_3 LAM_MVE_FEW_CHUNKS_2 LAM_MVE_FEW_COLUMNS_CHUNK("vmladava", "32", "64", "80")
-#define LAM_MVE_FEW_CHUNKS_4 LAM_MVE_FEW_CHUNKS_3 LAM_MVE_FEW_COLUMNS_CHUNK("vmladava", "48", "96", "112")
+/* 16 inputs of two pixels in columns, as LAM_MVE_READ_TWO, and of one. */
+#define LAM_MVE_FEW_READ_TWO(product, load, x_step, at) \
+    "vldrb.8 q5, [r1, #" #x_step "]\n" \
+    "vldrw.32 q1, [r5, #" at "]\n" load LAM_MVE_FEW_READ_WEIGHTS(product, "r0", "r2", "r8", "r10") \
+    "vldrw.32 q1, [r5, #" at " + 16]\n" LAM_MVE_FEW_READ_WEIGHTS(product, "r4", "r6", "r12", "lr")
+#define LAM_MVE_FEW_READ_WEIGHTS(product, low0, high0, low1, high1) \
+    "vshl.i8 q0, q1, #4\n" \
+    product " " low0 ", q4, q0\n" \
+    product " " low1 ", q5, q0\n" \
+    "vshr.s8 q1, q1, #4\n" \
+    product " " high0 ", q4, q1\n" \
+    product " " high1 ", q5, q1\n"
+#define LAM_MVE_FEW_READ_ONE(product, x, at) \
+    "vldrb.8 q4, [r1, #" x "]\n" \
+    "vldrw.32 q1, [r5, #" at "]\n" \
+    "vshl.i8 q0, q1, #4\n" \
+    product " r0, q4, q0\n" \
+    "vshr.s8 q1, q1, #4\n" \
+    product " r2, q4, q1\n" \
+    "vldrw.32 q1, [r5, #" at " + 16]\n" \
+    "vshl.i8 q0, q1, #4\n" \
+    product " r4, q4, q0\n" \
+    "vshr.s8 q1, q1, #4\n" \
+    product " r6, q4, q1\n"
 
-/* Sums of columns begin with 0: their biases are as they are, and added behind the shift. */
-#define LAM_MVE_FEW_COLUMNS_OF(MODE, FACTORS) \
+#define LAM_MVE_FEW_MORE_TWO(x_step, head, at) \
+    LAM_MVE_FEW_READ_TWO("vmladava.s8", LAM_MVE_LOAD_NEXT, x_step, head " + " at)
+#define LAM_MVE_FEW_LAST_TWO(product, x_step, head, before, at) \
+    LAM_MVE_FEW_READ_TWO(product, LAM_MVE_LOAD_LAST("vldrb.8", x_step, before), x_step, head " + " at)
+#define LAM_MVE_FEW_FIRST_TWO(x_step, head) LAM_MVE_FEW_READ_TWO("vmladav.s8", LAM_MVE_LOAD_NEXT, x_step, head)
+#define LAM_MVE_FEW_ONE_16(head) LAM_MVE_FEW_READ_ONE("vmladav.s8", "0", head)
+#define LAM_MVE_FEW_ONE_32(head) LAM_MVE_FEW_ONE_16(head) LAM_MVE_FEW_READ_ONE("vmladava.s8", "16", head " + 32")
+#define LAM_MVE_FEW_ONE_48(head) LAM_MVE_FEW_ONE_32(head) LAM_MVE_FEW_READ_ONE("vmladava.s8", "32", head " + 64")
+#define LAM_MVE_FEW_ONE_64(head) LAM_MVE_FEW_ONE_48(head) LAM_MVE_FEW_READ_ONE("vmladava.s8", "48", head " + 96")
+
+/* Biases are as they are, and added behind the shift. */
+#define LAM_MVE_FEW_READ(MODE, FACTORS, BOUNDS, last, y_step, two, one, bytes) \
+    LAM_MVE_READ(MODE, FACTORS, BOUNDS, last, y_step, two LAM_MVE_FEW_LESS("r0", "r4") LAM_MVE_FEW_LESS("r8", "r12"), \
+                 one LAM_MVE_FEW_LESS("r0", "r4"), bytes)
+#define LAM_MVE_FEW_COLUMNS_16(MODE, FACTORS, BOUNDS, last, x_step, y_step) \
+    LAM_MVE_FEW_READ(MODE, FACTORS, BOUNDS, last, y_step, \
+                     LAM_MVE_FEW_LAST_TWO("vmladav.s8", x_step, LAM_MVE_HEAD_##FACTORS, "0", "0"), \
+                     LAM_MVE_FEW_ONE_16(LAM_MVE_HEAD_##FACTORS), "32")
+#define LAM_MVE_FEW_COLUMNS_32(MODE, FACTORS, BOUNDS, last, x_step, y_step) \
+    LAM_MVE_FEW_READ(MODE, FACTORS, BOUNDS, last, y_step, \
+                     LAM_MVE_FEW_FIRST_TWO(x_step, LAM_MVE_HEAD_##FACTORS) \
+                     LAM_MVE_FEW_LAST_TWO("vmladava.s8", x_step, LAM_MVE_HEAD_##FACTORS, "16", "32"), \
+                     LAM_MVE_FEW_ONE_32(LAM_MVE_HEAD_##FACTORS), "64")
+#define LAM_MVE_FEW_COLUMNS_48(MODE, FACTORS, BOUNDS, last, x_step, y_step) \
+    LAM_MVE_FEW_READ(MODE, FACTORS, BOUNDS, last, y_step, \
+                     LAM_MVE_FEW_FIRST_TWO(x_step, LAM_MVE_HEAD_##FACTORS) \
+                     LAM_MVE_FEW_MORE_TWO(x_step, LAM_MVE_HEAD_##FACTORS, "32") \
+                     LAM_MVE_FEW_LAST_TWO("vmladava.s8", x_step, LAM_MVE_HEAD_##FACTORS, "32", "64"), \
+                     LAM_MVE_FEW_ONE_48(LAM_MVE_HEAD_##FACTORS), "96")
+#define LAM_MVE_FEW_COLUMNS_64(MODE, FACTORS, BOUNDS, last, x_step, y_step) \
+    LAM_MVE_FEW_READ(MODE, FACTORS, BOUNDS, last, y_step, \
+                     LAM_MVE_FEW_FIRST_TWO(x_step, LAM_MVE_HEAD_##FACTORS) \
+                     LAM_MVE_FEW_MORE_TWO(x_step, LAM_MVE_HEAD_##FACTORS, "32") \
+                     LAM_MVE_FEW_MORE_TWO(x_step, LAM_MVE_HEAD_##FACTORS, "64") \
+                     LAM_MVE_FEW_LAST_TWO("vmladava.s8", x_step, LAM_MVE_HEAD_##FACTORS, "48", "96"), \
+                     LAM_MVE_FEW_ONE_64(LAM_MVE_HEAD_##FACTORS), "128")
+
+/* As lam_mve_columns, on weights of 4 bits, of 16, 32, 48 or 64 inputs. */
+#define lam_mve_columns_s4(job, mode, factors, bounds, inputs, last, x_step, y_step) \
     do { \
-        if (chunks == 1) { \
-            LAM_MVE_COLUMNS(MODE, FACTORS, LAM_MVE_FEW_CHUNKS_1 LAM_MVE_FEW_LESS("r0", "r4"), "32"); \
-        } else if (chunks == 2) { \
-            LAM_MVE_COLUMNS(MODE, FACTORS, LAM_MVE_FEW_CHUNKS_2 LAM_MVE_FEW_LESS("r0", "r4"), "64"); \
-        } else if (chunks == 3) { \
-            LAM_MVE_COLUMNS(MODE, FACTORS, LAM_MVE_FEW_CHUNKS_3 LAM_MVE_FEW_LESS("r0", "r4"), "96"); \
-        } else { \
-            LAM_MVE_COLUMNS(MODE, FACTORS, LAM_MVE_FEW_CHUNKS_4 LAM_MVE_FEW_LESS("r0", "r4"), "128"); \
-        } \
+        register lam_mve_job *const held __asm("r11") = (job); \
+        held->x1 = lam_mve_pairs_end(held, (x_step)); \
+        LAM_MVE_FEW_COLUMNS_##inputs(mode, factors, bounds, last, x_step, y_step); \
     } while (0)
 
 /* 16 inputs of two pixels for four channels, as LAM_MVE_PAIRS_CHUNK. */
@@ -62,8 +109,17 @@
     "vldrw.32 q3, [r5], #32\n" LAM_MVE_FEW_PAIRS_TWO("r0", "r2", "r8", "r10") \
     "vldrw.32 q3, [r5, #-16]\n" LAM_MVE_FEW_PAIRS_TWO("r4", "r6", "r12", "lr")
 
+#define LAM_MVE_FEW_PAIRS_BY(MODE, FACTORS, BOUNDS) \
+    LAM_MVE_PAIRS_BY(MODE, FACTORS, BOUNDS, LAM_MVE_FEW_PAIRS_CHUNK, \
+                     LAM_MVE_FEW_LESS("r0", "r4") LAM_MVE_FEW_LESS("r8", "r12"))
 #define LAM_MVE_FEW_PAIRS(MODE, FACTORS) \
-    LAM_MVE_PAIRS_BY(MODE, FACTORS, LAM_MVE_FEW_PAIRS_CHUNK, LAM_MVE_FEW_LESS("r0", "r4") LAM_MVE_FEW_LESS("r8", "r12"))
+    do { \
+        if (full != 0) { \
+            LAM_MVE_FEW_PAIRS_BY(MODE, FACTORS, FULL); \
+        } else { \
+            LAM_MVE_FEW_PAIRS_BY(MODE, FACTORS, WITHIN); \
+        } \
+    } while (0)
 
 /* One pixel; what is beyond the last input is left out, as in LAM_MVE_VECTOR. */
 #define LAM_MVE_FEW_VECTOR_CHUNK \
@@ -91,30 +147,29 @@ static inline void lam_mve_few_block(const int8_t *x, const int32_t *w, uint8_t 
     }
 }
 
-#endif
-
-/* As lam_mve_columns, lam_mve_pairs and lam_mve_vector, on weights of 4 bits. */
-static inline void lam_mve_columns_s4(lam_mve_job *job, int mode, int each, int32_t chunks)
+static inline void lam_mve_columns_each_s4(lam_mve_job *job, int mode, int each, int32_t inputs, int32_t x_step, int32_t y_step)
 {
-#if LAM_MVE
-    LAM_MVE_JOB(held);
-    LAM_MVE_FORM(LAM_MVE_FEW_COLUMNS_OF);
-#else
-    const int32_t words = lam_mve_head(each) + 8 * chunks;
+    const int32_t words = lam_mve_head(each) + inputs / 2;
     for (const int32_t *w = job->w; w != job->end; w += words, job->y0 += 4) {
         for (int32_t i = 0; i < job->count; i++) {
-            lam_mve_few_block(job->x0 + i * job->x_step, w, job->y0 + i * job->y_step, 16 * chunks, mode, each, job, 1);
+            lam_mve_few_block(job->x0 + i * x_step, w, job->y0 + i * y_step, inputs, mode, each, job, 1);
         }
     }
-#endif
 }
 
-static inline void lam_mve_pairs_s4(lam_mve_job *job, int mode, int each)
+#define lam_mve_columns_s4(job, mode, factors, bounds, inputs, last, x_step, y_step) \
+    lam_mve_columns_each_s4(job, LAM_MVE_##mode, LAM_MVE_##factors, inputs, x_step, y_step)
+
+#endif
+
+/* As lam_mve_pairs and lam_mve_vector, on weights of 4 bits. */
+static inline void lam_mve_pairs_s4(lam_mve_job *job, int mode, int each, int full)
 {
 #if LAM_MVE
     LAM_MVE_JOB(held);
     LAM_MVE_FORM(LAM_MVE_FEW_PAIRS);
 #else
+    LAM_UNUSED(full);
     const int32_t words = lam_mve_head(each) + 8 * job->chunks;
     for (const int32_t *w = job->w; w != job->end; w += words, job->y0 += 4, job->y1 += 4) {
         lam_mve_few_block(job->x0, w, job->y0, 16 * job->chunks, mode, each, job, 0);

@@ -69,6 +69,38 @@ enum { LAM_MVE_SINGLE = 0, LAM_MVE_TFLITE = 1, LAM_MVE_ORT = 2, LAM_MVE_UP = 3 }
     "vqmovnb.s32 q5, q5\n" \
     "vqmovnb.s16 q5, q5\n"
 
+/* Floats to integers. */
+#define LAM_MVE_ROUND_SINGLE(q) ""
+#define LAM_MVE_ROUND_TFLITE(q) ""
+#define LAM_MVE_ROUND_UP(q) ""
+#define LAM_MVE_ROUND_ORT(q) "vcvtn.s32.f32 " q ", " q "\n"
+
+/* Outputs of two pixels less the zero point, those of the second one in the upper half of each lane of `q`, to outputs: of the
+ * whole range of int8 or uint8, or within what the job has at `low`; t is free. */
+#define LAM_MVE_BYTES_S8(q, zero, t, low) \
+    "vqadd.s16 " q ", " q ", " zero "\n" \
+    "vqmovnb.s16 " q ", " q "\n"
+#define LAM_MVE_BYTES_U8(q, zero, t, low) \
+    "vqadd.s16 " q ", " q ", " zero "\n" \
+    "vqmovunb.s16 " q ", " q "\n"
+#define LAM_MVE_BYTES_WITHIN(q, zero, t, low) \
+    "ldr r0, [r11, #" low "]\n" \
+    "ldr r2, [r11, #" low " + 4]\n" \
+    "vdup.16 " t ", r0\n" \
+    "vmax.s16 " q ", " q ", " t "\n" \
+    "vdup.16 " t ", r2\n" \
+    "vmin.s16 " q ", " q ", " t "\n" \
+    "vadd.i16 " q ", " q ", " zero "\n"
+
+/* Four outputs in the lowest bytes of `q`, to the pixel at r3, which goes on to the next one. */
+#define LAM_MVE_STORE_NEXT(q, y_step) \
+    ".if " #y_step " < 128\n" \
+    "vstrb.32 " q ", [r3], #" #y_step "\n" \
+    ".else\n" \
+    "vstrb.32 " q ", [r3]\n" \
+    "add r3, r3, #" #y_step "\n" \
+    ".endif\n"
+
 /* The form for a mode and for own or shared factors; both are constants. */
 #define LAM_MVE_FORM_OF(FORM, FACTORS) \
     do { \
@@ -104,6 +136,9 @@ enum { LAM_MVE_SINGLE = 0, LAM_MVE_TFLITE = 1, LAM_MVE_ORT = 2, LAM_MVE_UP = 3 }
         "q7", "cc", "memory"
 
 #else
+
+/* Whose factors: all channels share them, or each has its own. */
+enum { LAM_MVE_ONE = 0, LAM_MVE_EACH = 1 };
 
 /* Byte i of a packed stream, as a signed number. */
 static inline int32_t lam_mve_byte(const int32_t *stream, int32_t i)

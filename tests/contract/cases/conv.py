@@ -141,6 +141,8 @@ def _vectors(conv: Callable[..., Case]) -> dict[str, Case]:
         "points_long": conv(t(U8, 1, 2, 39, 16), one, one, 5, y=U8),
         "points_even": conv(t(S8, 1, 2, 31, 16), one, one, 16),
         "points_even_few": conv(t(S8, 1, 2, 31, 4), one, one, 4, factors=1),
+        "points_32": conv(t(S8, 1, 2, 6, 32), one, one, 132),
+        "points_64": conv(t(S8, 1, 2, 7, 64), one, one, 8, y=U8),
         "points_8": conv(t(S8, 1, 3, 7, 8), one, one, 8),
         "points_16": conv(t(S8, 1, 2, 5, 16), one, one, 12, factors=1),
         "points_8_rectified": _rectified(conv(t(S8, 1, 2, 9, 8), one, one, 4)),

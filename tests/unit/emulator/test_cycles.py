@@ -40,13 +40,16 @@ program.elf:     file format elf32-littlearm
     1040:\tvfma.f32\ts0, s1, s2
     1044:\tvdiv.f32\ts0, s1, s2
     1048:\tpop\t{r4, r5-r7, r8, pc}
-    104c:\t.word\t0x00001234
+    104c:\tvqrdmulh.s32\tq4, q4, q6
+    1050:\tvrshl.s32\tq4, q4, q7
+    1054:\t.word\t0x00001234
 """
 ARM_KINDS = {
     **{0x1000: "multiple", 0x1004: "load", 0x1008: "load", 0x100A: "multiply_add", 0x100E: "multiply_add"},
     **{0x1012: "multiply_long", 0x1016: "multiple", 0x101A: "branch", 0x101C: "other", 0x1020: "other"},
     **{0x1024: "divide", 0x1028: "store", 0x102C: "branch", 0x102E: "other", 0x1030: "vector", 0x1034: "vector"},
     **{0x1038: "vector", 0x103C: "loop", 0x1040: "float_multiply_add", 0x1044: "float_divide", 0x1048: "multiple"},
+    **{0x104C: "vector", 0x1050: "vector"},
 }
 RISCV = """
 80000000 <kernel>:
@@ -73,7 +76,8 @@ def test_arm_instructions_are_told_apart() -> None:
     code = read_disassembly(ARM, arm=True)
     assert {address: i.kind for address, i in code.items()} == ARM_KINDS
     assert {address: i.registers for address, i in code.items() if i.registers} == {0x1000: 6, 0x1016: 2, 0x1048: 6}
-    assert [code[a].unit for a in (0x1030, 0x1034, 0x1038)] == ["memory", "multiply", "multiply"]
+    units = [code[a].unit for a in (0x1030, 0x1034, 0x1038, 0x104C, 0x1050)]
+    assert units == ["memory", "multiply", "multiply", "multiply", "other"]
 
 
 def test_riscv_instructions_are_told_apart() -> None:
@@ -156,6 +160,30 @@ def test_loops_of_known_length_belong_to_the_layer_that_was_marked(name: str, tm
         assert mix.kinds["branch"] == n
         loop = (2 * table.other + table.taken) * (n - 1) * table.percent // 100
         assert loop <= mix.cycles <= loop + 24
+
+
+VECTORS = """
+#include "lam_board.h"
+volatile uint8_t lam_profile_marks[4];
+int main(void)
+{
+    lam_profile_marks[2] = 1;
+    lam_profile_marks[1] = 1;
+    for (int32_t i = 0; i < 100; i++) {
+        __asm volatile("vmladava.s8 r0, q0, q1\\n vldrw.u32 q1, [sp]\\n" : : : "r0", "q1", "memory");
+    }
+    lam_profile_marks[3] = 1;
+    return 0;
+}
+"""
+
+
+def test_vector_instructions_of_the_chip_are_told_from_others(tmp_path: Path) -> None:
+    target = ready("cortex-m55")
+    (tmp_path / "main.c").write_text(VECTORS)
+    elf = build_program(target, [tmp_path / "main.c"], [], {}, timeout_s=60, workdir=tmp_path)
+    found = executed_mix(target, elf, 1, compiler=compiler_words(), workdir=tmp_path, timeout_s=60)
+    assert 2 * 99 <= found[1].kinds["vector"] <= 2 * 100, "what stands behind the mark may belong to what was before"
 
 
 def test_a_target_whose_programs_cannot_be_read_is_refused(tmp_path: Path) -> None:

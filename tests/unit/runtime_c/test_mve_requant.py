@@ -28,37 +28,77 @@ OUTPUTS = ((0, -128, 127), (-128, -128, 127), (3, -5, 90), (130, 0, 255))
 RECTIFIED = ((-128, -128, 127), (3, 3, 90), (-5, -2, 127), (0, 0, 255))
 """Of form `up`, which is mode tflite where no output is below the zero point."""
 FORMS = (*MODES, "up")
+PIXELS = 1 + 2 + 2 * (2 + 3)
+"""Of the forms: one pixel, pairs, and columns of two widths, in twos and with an odd one."""
 RUNTIME = resource_dir("runtime_c")
 
 PROGRAM = """
-#include "lam_mve_dense.h"
+#include "lam_mve_columns.h"
 {console}
 static const int32_t packed[] = {{
 {words}
 }};
+static const int32_t wide[] = {{
+{wide}
+}};
 static const int32_t outputs[][3] = {{{outputs}}};
 static const int32_t factors[][2] = {{{factors}}};
-static const int8_t x[16];
-static uint8_t y[2][{channels}];
+static const int8_t x[2][64];
+static uint8_t y[3][{channels}];
+
+/* Each block by itself, so that pixels lie close together. */
+static void columns(lam_mve_job *job, const int32_t *stream, int32_t words, int32_t pixels, int wide_inputs, int bounds)
+{{
+    uint8_t aside[12];
+    job->count = pixels;
+    for (int32_t block = 0; block < {channels} / 4; block++) {{
+        job->w = stream + block * words;
+        job->end = job->w + words;
+        job->y0 = aside;
+        if (wide_inputs) {{
+            if (bounds == 0) {{
+                lam_mve_columns(job, {form}, {factors_of}, WITHIN, 32, 2, 32, 4);
+            }} else if (bounds == 1) {{
+                lam_mve_columns(job, {form}, {factors_of}, S8, 32, 1, 32, 4);
+            }} else {{
+                lam_mve_columns(job, {form}, {factors_of}, U8, 32, 1, 32, 4);
+            }}
+        }} else {{
+            if (bounds == 0) {{
+                lam_mve_columns(job, {form}, {factors_of}, WITHIN, 16, 2, 16, 4);
+            }} else if (bounds == 1) {{
+                lam_mve_columns(job, {form}, {factors_of}, S8, 16, 1, 16, 4);
+            }} else {{
+                lam_mve_columns(job, {form}, {factors_of}, U8, 16, 1, 16, 4);
+            }}
+        }}
+        for (int32_t i = 0; i < pixels; i++) {{
+            memcpy(y[i] + 4 * block, aside + 4 * i, 4);
+        }}
+    }}
+}}
 
 int main(void)
 {{
     for (int32_t turn = 0; turn < {turns}; turn++) {{
         const int32_t *const output = outputs[turn % {count}], *const factor = factors[turn / {count}];
-        for (int32_t form = 0; form < 3; form++) {{
+        const int32_t low = output[1], whole = output[2] - low == 255 ? (low < 0 ? 1 : 2) : 0;
+        for (int32_t form = 0; form < 6; form++) {{
             lam_mve_job job = {{
-                .x0 = x, .x1 = x, .y0 = y[0], .y1 = y[1], .w = packed, .end = packed + sizeof packed / sizeof *packed,
-                .count = 1, .zero_point = output[0], .low = output[1] - output[0], .high = output[2] - output[0],
-                .x_step = 16, .y_step = {channels}, .chunks = 1, .multiplier = factor[0], .shift = factor[1]}};
+                .x0 = x[0], .x1 = x[1], .y0 = y[0], .y1 = y[1],
+                .w = packed, .end = packed + sizeof packed / sizeof *packed, .count = 1,
+                .zero_point = output[0], .low = low - output[0], .high = output[2] - output[0], .chunks = 1,
+                .multiplier = factor[0], .shift = factor[1]}};
             memset(y, 99, sizeof y);
             if (form == 0) {{
                 lam_mve_vector(&job, {mode}, {each}, 1);
             }} else if (form == 1) {{
-                lam_mve_columns(&job, {mode}, {each}, 1);
+                lam_mve_pairs(&job, {mode}, {each}, whole == 1);
             }} else {{
-                lam_mve_pairs(&job, {mode}, {each});
+                const int wider = form >= 4, odd = form % 2;
+                columns(&job, wider ? wide : packed, {head} + 16 * (1 + wider), odd ? 3 : 2, wider, odd ? whole : 0);
             }}
-            put(y, form == 2 ? sizeof y : sizeof y[0]);
+            put(y, (form == 0 ? 1 : form % 2 && form > 1 ? 3 : 2) * sizeof y[0]);
         }}
     }}
     return 0;
@@ -118,16 +158,20 @@ def source(form: str, console: str, each: bool) -> str:
     multipliers = np.ascontiguousarray(factors).view(np.int32) if form == "ort" else factors.astype(np.int32)
     lanes = 32 - shifts if form == "single" else (np.zeros(CHANNELS) if form == "ort" else shifts)
     own = (multipliers, lanes.astype(np.int8)) if each else None
-    packed = stream(np.zeros((CHANNELS, 1), np.int8), sums.astype(np.int32), own)
+    packed, wide = (stream(np.zeros((CHANNELS, inputs), np.int8), sums.astype(np.int32), own) for inputs in (1, 32))
     shared = [(0, 0)] if each else [(int(multipliers[i]), int(lanes[i])) for i in SHARED]
     return PROGRAM.format(
         console=console,
         words="\n".join(array_lines(packed)),
+        wide="\n".join(array_lines(wide)),
         outputs=", ".join("{{{}, {}, {}}}".format(*output) for output in outputs_of(form)),
         factors=", ".join("{{{}, {}}}".format(*factor) for factor in shared),
         channels=CHANNELS,
         count=len(outputs_of(form)),
         turns=len(outputs_of(form)) * len(shared),
+        form=form.upper(),
+        factors_of="EACH" if each else "ONE",
+        head=9 if each else 4,
         mode=f"LAM_MVE_{form.upper()}",
         each=int(each),
     )
@@ -135,7 +179,7 @@ def source(form: str, console: str, each: bool) -> str:
 
 def check(form: str, each: bool, printed: bytes) -> None:
     used = (-1,) if each else SHARED
-    wanted = b"".join(bytes(expected(form, output, shared)) * 4 for shared in used for output in outputs_of(form))
+    wanted = b"".join(bytes(expected(form, output, shared)) * PIXELS for shared in used for output in outputs_of(form))
     assert printed.decode() == wanted.hex()
 
 

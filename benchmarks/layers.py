@@ -39,7 +39,11 @@ CONVOLUTIONS = (
     (48, 48, 1, 1, 8),
 )
 """Channels in and out, window, stride, side."""
-DEPTHWISE = ((8, 3, 1, 10), (16, 3, 2, 12), (24, 3, 1, 8), (64, 3, 1, 5), (16, 5, 1, 10), (64, 3, 2, 8), (32, 3, 1, 12))
+DEPTHWISE = (
+    *((8, 3, 1, 10), (16, 3, 2, 12), (24, 3, 1, 8), (64, 3, 1, 5), (16, 5, 1, 10), (64, 3, 2, 8), (32, 3, 1, 12)),
+    *((24, 5, 2, 12), (48, 5, 1, 6), (16, 7, 1, 9), (8, 7, 2, 14), (32, 7, 1, 5), (40, 5, 2, 7)),
+)
+"""Channels, window, stride, side."""
 LINES = ((32, 5, 12), (48, 9, 16), (64, 3, 10), (96, 11, 8))
 """Channels, window and length of depthwise convolutions along one axis, whose maps are one column wide."""
 POINTS = ((32, 48, 12), (64, 64, 10), (48, 96, 16), (96, 20, 8))

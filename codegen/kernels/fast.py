@@ -4,8 +4,9 @@
 
     clamp((((hi >> (shift - 33)) + 2 * zp + 1) >> 1))
 
-is clamp(zp + ((acc * multiplier + 2^(shift - 1)) >> shift)), for a floor of a floor is one floor.  `tflite`, every
-exponent below 0, with r = (acc * multiplier + 2^30) >> 31 and |acc| < 2^30:
+is clamp(zp + ((acc * multiplier + 2^(shift - 1)) >> shift)), for a floor of a floor is one floor.  `raised` is the same
+of acc * 2^6 and shift + 6, where sums have room for it: scales below 16.  `tflite`, every exponent below 0, with
+r = (acc * multiplier + 2^30) >> 31 and |acc| < 2^30:
 
     clamp(((((r + (r >> 31)) >> (-exponent - 1)) + 2 * zp + 1) >> 1))
 
@@ -34,6 +35,8 @@ from codegen.records import record
 _BOUNDS = {(-128, 127): "s8", (0, 255): "u8", (0, 127): "u7"}
 _REACH, _INT32 = 1 << 30, (1 << 31) - 1
 _MOST_SHIFT = 30
+_ONE_PRODUCT, RAISED = 33, 6
+"""The least shift of `single`, and by how many bits sums are shifted left in form `raised` (lam_twice_raised)."""
 _HALF, _PLACES = 1 << 30, 30
 """The multiplier of a power of two, and the places of the shift that it makes up for."""
 
@@ -42,8 +45,8 @@ _HALF, _PLACES = 1 << 30, 30
 class FastRequant:
     """How a template requantizes.
 
-    `form` is `single`, `tflite`, `low`, `any` or `rounded` as above, or empty: then `plain` says how.  `saturate`
-    names the type whose bounds the output has (s8, u8, u7), empty for other bounds.
+    `form` is `single`, `raised`, `tflite`, `low`, `any` or `rounded` as above, or empty: then `plain` says how.
+    `saturate` names the type whose bounds the output has (s8, u8, u7), empty for other bounds.
     """
 
     form: str
@@ -82,11 +85,17 @@ def _form(requant: Requant, reach: int) -> str:
         powers = all(m == _HALF and s >= _PLACES + 2 for m, s in zip(requant.multiplier, requant.shift, strict=True))
         return "rounded" if powers and reach < _INT32 else ""
     if requant.mode == "single":
-        exact = all(s >= 33 or m == 0 for m, s in zip(requant.multiplier, requant.shift, strict=True))
-        return "single" if exact else ""
+        return _single_form(requant, reach)
     if requant.mode == "tflite":
         return _tflite_form(requant, reach)
     return ""
+
+
+def _single_form(requant: Requant, reach: int) -> str:
+    least = min((s for m, s in zip(requant.multiplier, requant.shift, strict=True) if m), default=_ONE_PRODUCT)
+    if least >= _ONE_PRODUCT:
+        return "single"
+    return "raised" if least >= _ONE_PRODUCT - RAISED and reach << RAISED <= _INT32 else ""
 
 
 def _tflite_form(requant: Requant, reach: int) -> str:
@@ -106,7 +115,8 @@ def takes_one_product(requant: Requant | None, reach: int) -> bool:
 def fast_fields(requant: Requant | None, reach: int, channels: int) -> tuple[Field, ...]:
     """Params `multiplier`, `shift` (less 33, or -exponent - 1) and `range`, filled up to `channels`.
 
-    Form `rounded` has no multiplier, and the right shift less 1.
+    Form `raised` has shifts less 27, for its sums are shifted left by 6.  Form `rounded` has no multiplier, and the
+    right shift less 1.
     """
     form = fast_requant(requant, reach)
     if requant is None or not form.form:
@@ -118,10 +128,16 @@ def fast_fields(requant: Requant | None, reach: int, channels: int) -> tuple[Fie
         return (bounds, _filled(places, channels))
     none = multiplier == 0
     multiplier = np.where(none, _HALF, multiplier).astype(np.int32)
-    less = np.where(none, _MOST_SHIFT, shift - 33 if form.form == "single" else -shift - 1)
+    less = np.where(none, _MOST_SHIFT, _places(form.form, shift))
     about = f"{whose_factors(requant)}, of lam_twice_{form.form}"
     fields = (Field("multiplier", multiplier, about=about), bounds, Field("shift", less.astype(np.int8), about=about))
     return tuple(_filled(f, channels) for f in fields)
+
+
+def _places(form: str, shift: Array) -> Array:
+    """The right shift that is left to do behind the product: by more than 30 gives what 30 does."""
+    less = {"single": _ONE_PRODUCT, "raised": _ONE_PRODUCT - RAISED}.get(form)
+    return -shift - 1 if less is None else np.minimum(shift - less, _MOST_SHIFT)
 
 
 def _filled(field: Field, channels: int) -> Field:

@@ -39,7 +39,7 @@ from codegen.kernels import (
     update,
 )
 from codegen.kernels.blocked import BLOCKED
-from codegen.kernels.dsp import DSP
+from codegen.kernels.dsp import DSP, DSP_FASTER
 from codegen.kernels.float32 import FLOAT32
 from codegen.kernels.kernel import Features, Kernel
 from codegen.kernels.lanes import LANES
@@ -56,6 +56,7 @@ KERNELS: tuple[Kernel[Any], ...] = (
     *LANES,
     *RVV,
     *BLOCKED,
+    *DSP_FASTER,
     *FLOAT32,
     *depthwise.KERNELS,
     *dense_groups.KERNELS,

@@ -90,6 +90,17 @@ static inline int32_t lam_twice_single(int32_t acc, int32_t multiplier, int32_t 
     return (lam_high_product(acc, multiplier) >> shift) + centre;
 }
 
+/* Mode `single` of larger factors.
+ *
+ *   acc         less than 2^25 in size
+ *   multiplier  2^30 .. 2^31 - 1
+ *   shift       the right shift less 27, 0 .. 30
+ */
+static inline int32_t lam_twice_raised(int32_t acc, int32_t multiplier, int32_t shift, int32_t centre)
+{
+    return (lam_high_product((int32_t)((uint32_t)acc << 6), multiplier) >> shift) + centre;
+}
+
 /* Mode `tflite`.
  *
  *   acc         -2^30 + 1 .. 2^30 - 1

@@ -35,12 +35,24 @@ def ready(chip: str, compiler: str) -> None:
 
 
 def blocks() -> Graph:
-    """Convolutions of one, two and three pixels at a time; dense layers of few and many inputs, one of them clamped."""
+    """Convolutions of one, two and three pixels at a time; dense layers of few and many inputs, one of them clamped.
+
+    Depthwise windows with an odd row and without, and of few bits.
+    """
     sketch = Sketch("blocks")
     x = sketch.conv(sketch.input((1, 7, 9, 3)), 6)
     x = sketch.conv(sketch.conv(sketch.conv(x, 6, groups=6), 16, 1), 5, 2, stride=2)
     dense = sketch.dense(sketch.input((1, 70), name="v"), 8)
-    return sketch.graph(x, clamped(sketch, dense, 32))
+    windows = [sketch.conv(x, 5, size, groups=5) for size in (2, 3, 5)]
+    in_four_bits(sketch, sketch.nodes[-2].inputs[1])
+    return sketch.graph(*windows, clamped(sketch, dense, 32))
+
+
+def in_four_bits(sketch: Sketch, weights: str) -> None:
+    """A sixteenth of a constant's numbers, held in so many bits."""
+    value = sketch.values[weights]
+    assert value.data is not None
+    sketch.values[weights] = replace(value, data=value.data // 16, type=replace(value.type, bits=4))
 
 
 def clamped(sketch: Sketch, x: str, outputs: int) -> str:

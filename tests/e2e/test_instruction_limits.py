@@ -6,12 +6,18 @@ benchmarks/chips.py.
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 import codegen
+from codegen.ops import Conv2D
+from codegen.pipeline import Options, compile_file
 from codegen.report.profile import Profile
 from codegen.target import load_target
-from tests.support.shared import shared_dir
+from tests.support.networks import network_path
+from tests.support.shared import ROOT, shared_dir
 from tests.support.tools import require_tool
 
 NETWORKS = ("resnet8", "kws", "vww", "ad")
@@ -23,17 +29,24 @@ LIMITS = {
 }
 SMALLEST = (12_700_000, 3_250_000, 9_300_000, 365_000)
 """On a Cortex-M4 with the smallest arena."""
+DEPTHWISE_WINDOWS = {1: 1.9, 2: 2.15}
+"""Instructions per product of depthwise windows of 5x5 and 7x7 on a Cortex-M4, by stride."""
+FEW_BITS = 1.25
+"""What weights of 4 bits take on a Cortex-M4, over weights of 8."""
 CODE, SMALL_CODE = 20 * 1024, 12 * 1024
 """Code and read-only data without weights on a Cortex-M4: at -O2, and for size."""
 
 
 def profile(network: str, chip: str, **options: object) -> Profile:
+    return profiled(shared_dir() / "models" / "mlperf_tiny" / f"{network}_int8.tflite", chip, **options)
+
+
+def profiled(model: Path | bytes, chip: str, **options: object) -> Profile:
     target = load_target(chip)
     assert target.toolchain
     assert target.board
     require_tool(target.toolchain.cc, target.toolchain.size, target.board.emulator[0])
-    path = shared_dir() / "models" / "mlperf_tiny" / f"{network}_int8.tflite"
-    return codegen.profile(path, chip, **options)  # type: ignore[arg-type]
+    return codegen.profile(model, chip, **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.one_in(2)
@@ -70,3 +83,31 @@ def test_code_stays_within_its_limit(network: str) -> None:
         assert found.rodata_bytes is not None
         assert found.weights_bytes is not None
         assert found.text_bytes + found.rodata_bytes - found.weights_bytes <= limit
+
+
+def test_depthwise_windows_stay_within_their_limit() -> None:
+    path = network_path("searched_96")
+    compiled = compile_file(path, Options(target="cortex-m4", vectors=0))
+    views = {node.name: compiled.graph.view(node) for node in compiled.graph.nodes}
+    whys = {compiled.graph.nodes[i].name: form.why for i, form in compiled.kernels.items()}
+    found = set()
+    for layer in (x for x in profiled(path, "cortex-m4").layers if x.kernel == "dsp_window_slides"):
+        op, said = views[layer.name].op, re.search(r"([\d.]+) instructions per product", whys[layer.name])
+        assert isinstance(op, Conv2D)
+        assert layer.instructions
+        assert said
+        assert layer.instructions / layer.macs <= DEPTHWISE_WINDOWS[op.w.stride]
+        assert 0.95 < layer.instructions / layer.macs / float(said[1]) < 1.1
+        found.add((op.w.size, op.w.stride))
+    assert found == {(5, 1), (5, 2), (7, 1), (7, 2)}
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("bits", [4, 2])
+def test_weights_of_few_bits_cost_a_quarter_at_most(bits: int) -> None:
+    """Of a network whose depthwise layers have factors of 1/4 and more with them."""
+    model, data = shared_dir() / "models" / "mlperf_tiny_onnx" / "kws_f32.onnx", shared_dir() / "data" / "kws01.npz"
+    how = {"config": ROOT / "benchmarks" / "configs" / "kws.toml", "recipe": "fast", "samples": 64}
+    made = {n: codegen.quantize(model, data, weights=n, **how).model for n in (bits, 8)}  # type: ignore[arg-type]
+    counts = {n: profiled(file, "cortex-m4").instructions for n, file in made.items()}
+    assert 0 < (counts[bits] or 0) <= FEW_BITS * (counts[8] or 0)

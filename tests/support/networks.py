@@ -109,10 +109,23 @@ def _by_eight(channels: float) -> int:
     return near if near >= 0.9 * channels else near + 8
 
 
-def _inverted_residual(net: FloatNet, x: Tensor, expansion: int, out: int, stride: int) -> Tensor:
+def searched(size: int = 96, classes: int = 10) -> onnx.ModelProto:
+    """Inverted residuals with windows of 3x3, 5x5 and 7x7, as searches for small chips find them (MCUNet)."""
+    net = FloatNet(f"searched_{size}", (3, size, size))
+    x = net.relu6(net.conv(net.x, 16, stride=2))
+    table = (
+        *((1, 8, 3, 1), (3, 16, 7, 2), (3, 16, 5, 1), (5, 24, 5, 2)),
+        *((4, 24, 7, 1), (4, 40, 5, 2), (3, 40, 7, 1), (3, 48, 5, 1)),
+    )
+    for expansion, channels, window, stride in table:
+        x = _inverted_residual(net, x, expansion, channels, stride, window)
+    return net.model(net.classify(x, classes))
+
+
+def _inverted_residual(net: FloatNet, x: Tensor, expansion: int, out: int, stride: int, window: int = 3) -> Tensor:
     inner = x.shape[1] * expansion
     y = x if expansion == 1 else net.relu6(net.conv(x, inner, 1))
-    y = net.relu6(net.conv(y, inner, 3, stride, groups=inner))
+    y = net.relu6(net.conv(y, inner, window, stride, groups=inner))
     y = net.conv(y, out, 1)
     return net.add(x, y) if stride == 1 and x.shape[1] == out else y
 
@@ -173,6 +186,7 @@ NETWORKS: Mapping[str, Callable[[], onnx.ModelProto]] = {
     "mobilenet_v2_0.35_144": lambda: mobilenet_v2(0.35, 144),
     "mobilenet_v2_0.35_96": lambda: mobilenet_v2(0.35, 96),
     "resnet18_224": resnet18,
+    "searched_96": searched,
 }
 """Float topologies by name."""
 

@@ -293,8 +293,9 @@ def _streamed(sums: Weighted, k: PanelContext, pieces: int) -> Array:
 def packed_factors(sums: Weighted, rq: FastRequant, channels: int) -> tuple[Array, Array]:
     """Multipliers as lam_armv7em_byte.h takes them, uint32, and shifts, of each channel."""
     fields = {field.name: field.values for field in fast_fields(sums.op.requant, sums.reach, channels)}
-    multiplier = np.broadcast_to(fields["multiplier"], channels).astype(np.uint32)
-    return multiplier << np.uint32(rq.form != "single"), np.broadcast_to(fields["shift"], channels).astype(np.uint32)
+    names = ("multiplier", "shift")
+    multiplier, shift = (np.broadcast_to(fields[name], channels).astype(np.uint32) for name in names)
+    return multiplier << np.uint32(rq.form in ("tflite", "low")), shift
 
 
 def _together(

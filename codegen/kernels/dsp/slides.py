@@ -2,14 +2,15 @@
 
 Inputs of the first two rows are put together in pairs as they are read, so that nothing is prepared and no scratch is
 taken; those of the third row follow alone.  Blocks of assembly take all channels of up to six outputs to stored bytes
-(runtime_c/isa/dsp/lam_armv7em_slide.h, which also says how the weights lie).
+(runtime_c/isa/dsp/lam_armv7em_slide.h, which also says how the weights lie).  Other windows, and weights of few bits,
+have blocks of their own (window_slides.py); what both have in common is here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -23,22 +24,34 @@ from codegen.kernels.blocked.registers import Choice, Slide, covers
 from codegen.kernels.common import range_field
 from codegen.kernels.conv2d import is_depthwise
 from codegen.kernels.dsp.panels import packed_factors
-from codegen.kernels.fast import FastRequant, fast_requant, takes_one_product
+from codegen.kernels.dsp.words import pack_row_pairs, row_pair_bytes
+from codegen.kernels.fast import FastRequant, fast_requant
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D
 from codegen.records import record
 
-_MOST_PIXELS = 6
+MOST_PIXELS = 6
 """Sums that there are registers for."""
 _REACH = 4095
 """The largest offset of a load."""
-_BYTES = 18
-"""Bytes of a channel's weights, with its bias and factors."""
+FACTOR_BYTES = 9
+"""Bytes of a channel's shift, bias and multiplier, behind its weights."""
+_FORMS = ("single", "raised", "tflite", "low")
 Blocks: TypeAlias = tuple[tuple[Variant, ...], tuple[tuple[Piece, int], ...]]
 """The different blocks of a row, and its pieces, each with the index of its block."""
-_ORDER = (0, 1, 3, 4, 2, 6, 5, 7, 8)
-"""The taps, in the order in which they are taken apart."""
+Sums: TypeAlias = tuple[Weighted, FastRequant]
+
+
+class Counted(Protocol):
+    """The blocks of a kernel, which a record says: how many outputs there is room for, and what a channel takes."""
+
+    @property
+    def most(self) -> int:
+        """Outputs of the largest block."""
+
+    def each(self, variant: Variant) -> Mix:
+        """What a block takes for each channel, from the disassembly."""
 
 
 @record
@@ -96,103 +109,120 @@ def _step(column: Input, pixels: int) -> Step:
     return Step(-2 if column.offset == 0 else max(column.offset - 1, -1) if column.offset > 0 else -1, products)
 
 
-def _fit(node: NodeOf[Conv2D]) -> Fit | None:
-    return _fitted(node, _cost)
+@record
+class _ThreeByThree:
+    """Rows are in registers, weights are bytes."""
+
+    most: int = MOST_PIXELS
+
+    def each(self, variant: Variant) -> Mix:
+        """What a block takes for each channel."""
+        inside, n = inside_of(variant), variant.pixels
+        outside = len(variant.inputs) - inside
+        columns = Mix(other=inside, load=1.5 * inside + 2 * outside, load_next=1.5 * inside)
+        ends = Mix(other=6 + 3 * n, load=3, load_next=4, store=2 + n, multiple=1, moved=2, multiply_add=7 * n, taken=1)
+        return columns + ends
 
 
-def _fit_small(node: NodeOf[Conv2D]) -> Fit | None:
-    """With fewer and smaller blocks, for more instructions; None where that makes no difference."""
-    usual, small = _fitted(node, _cost), _fitted(node, _cost_of_size)
-    if usual is None or small is None or _mix(small.context).instructions <= _mix(usual.context).instructions:
+_BYTES = _ThreeByThree()
+
+
+def inside_of(variant: Variant) -> int:
+    """Columns of a block that are no padding."""
+    return sum(i.offset >= 0 for i in variant.inputs)
+
+
+def _fit(node: NodeOf[Conv2D], *, small: bool = False) -> Fit | None:
+    found = sums_of_bytes(node)
+    if found is None or found[0].bits or (node.op.h.size, node.op.w.size) != (3, 3):
         return None
-    return small
+    blocks = choose_blocks(_BYTES, node.op.w, node.ins[0].shape, node.outs[0].shape, small=small)
+    if blocks is None:
+        return None
+    sums, rq = found
+    k = SlideContext(sums.x.value, node.ins[0].shape[3], node.op.w.stride, *blocks, rq)
+    return fit_of(node, sums, k, row_mix(_BYTES, blocks, k.channels))
 
 
-def _fitted(node: NodeOf[Conv2D], cost: Callable[[Blocks], tuple[float, int]]) -> Fit | None:
+def sums_of_bytes(node: NodeOf[Conv2D]) -> Sums | None:
+    """The sums of a depthwise layer whose taps lie together, and their requantization; None where blocks have none."""
     op, sums = node.op, weighted(node)
-    if sums is None or sums.bits or not sums.of_bytes() or not is_depthwise(node):
+    if sums is None or not sums.of_bytes() or not is_depthwise(node):
         return None
-    if (op.h.size, op.w.size, op.w.dilation) != (3, 3, 1) or op.w.stride > op.w.size:
+    if op.w.dilation != 1 or op.w.stride > op.w.size:
         return None
     rq = fast_requant(op.requant, sums.reach)
-    if not takes_one_product(op.requant, sums.reach) or rq.saturate not in ("s8", "u8"):
-        return None
-    found = _choose(op.w, node.ins[0].shape, node.outs[0].shape, cost)
-    if found is None:
-        return None
-    variants, pieces = found
-    k = SlideContext(sums.x.value, node.ins[0].shape[3], op.w.stride, variants, pieces, rq)
-    mix = _mix(k)
-    sizes = " and ".join(str(n) for n in sorted({v.pixels for v in variants}, reverse=True))
-    each = mix.instructions / (9 * node.outs[0].shape[2] * k.channels)
-    why = f"blocks of {sizes} outputs of one channel, 2 rows an SMLAD, {each:.2f} instructions per product"
+    return (sums, rq) if rq.form in _FORMS and rq.saturate in ("s8", "u8") else None
+
+
+def fit_of(node: NodeOf[Conv2D], sums: Weighted, k: SlideContext, mix: Mix, few: str = "") -> Fit:
+    """A layer's parameters, and what is said of its blocks."""
+    op = node.op
+    sizes = " and ".join(str(n) for n in sorted({v.pixels for v in k.variants}, reverse=True))
+    each = mix.instructions / (op.h.size * op.w.size * node.outs[0].shape[2] * k.channels)
+    why = f"blocks of {sizes} outputs of one channel, 2 rows an SMLAD, {each:.2f} instructions per product{few}"
     assert op.requant is not None, "slides requantize"
     bounds = range_field(op.requant.zero_point, op.requant.low, op.requant.high, saturates=True)
     return Fit(k, (_stream(sums, k), bounds, *sums.zero_fields(padded=k.padded)), why=why, mix=mix)
 
 
 @lru_cache(maxsize=256)
-def _choose(w: Window, x: Shape, y: Shape, cost: Callable[[Blocks], tuple[float, int]]) -> Blocks | None:
-    """The blocks of a row that cost least."""
-    most = min(_MOST_PIXELS, y[2], 1 + ((_REACH + 1) // x[3] - w.size + 1) // w.stride)
+def choose_blocks(counted: Counted, w: Window, x: Shape, y: Shape, *, small: bool = False) -> Blocks | None:
+    """The blocks of a row that cost least: instructions, or (`small`) by what their code is as well."""
+    most = min(counted.most, y[2], 1 + ((_REACH + 1) // x[3] - w.size + 1) // w.stride)
     found = [_cut(cover, w, x, y) for n in range(1, most + 1) for cover in covers(y[2], n)]
     served = [f for f in found if all(any(i.offset == 0 for i in v.inputs) for v in f[0])]
-    return min(served, key=cost, default=None)
+    return min(served, key=lambda blocks: _cost(counted, blocks, small=small), default=None)
 
 
-def _cost(found: Blocks) -> tuple[float, int]:
-    """Instructions, a variant being worth 2 %."""
-    return _instructions(found) * (1 + 0.02 * len(found[0])), len(found[1])
-
-
-def _cost_of_size(found: Blocks) -> tuple[float, int]:
-    """Instructions by what the variants' code is: an end, and a part for each output."""
-    return _instructions(found) * (1 + sum(1 + v.pixels for v in found[0])), len(found[1])
-
-
-def _instructions(found: Blocks) -> float:
-    """Of a row, for each channel."""
-    variants, pieces = found
-    return sum(_each(variants[i]).instructions * piece.count for piece, i in pieces)
+def _cost(counted: Counted, blocks: Blocks, *, small: bool) -> tuple[float, int]:
+    """Instructions of a row for each channel; a variant costs 2 %, or (`small`) an end and a part for each output."""
+    variants, pieces = blocks
+    code = sum(1 + v.pixels for v in variants) if small else 0.02 * len(variants)
+    instructions = sum(counted.each(variants[i]).instructions * piece.count for piece, i in pieces)
+    return instructions * (1 + code), len(pieces)
 
 
 def _cut(cover: tuple[tuple[int, int], ...], w: Window, x: Shape, y: Shape) -> Blocks:
     """A row in blocks, and which of the different ones each is."""
-    slide = Slide(y[2], 3, w.size, w.stride, w.dilation)
+    slide = Slide(y[2], 1, w.size, w.stride, w.dilation)
     pieces = pieces_of(Choice(1, cover, 0.0), w, x, x[3])
     each = [variant_of(slide, piece, x[3]) for piece in pieces]
     variants = tuple(dict.fromkeys(each))
     return variants, tuple((piece, variants.index(v)) for piece, v in zip(pieces, each, strict=True))
 
 
-def _each(variant: Variant) -> Mix:
-    """What a block takes for each channel, from the disassembly."""
-    inside = sum(i.offset >= 0 for i in variant.inputs)
-    outside, n = len(variant.inputs) - inside, variant.pixels
-    columns = Mix(other=inside, load=1.5 * inside + 2 * outside, load_next=1.5 * inside)
-    ends = Mix(other=6 + 3 * n, load=3, load_next=4, store=2 + n, multiple=1, moved=2, multiply_add=7 * n, taken=1)
-    return columns + ends
-
-
-def _mix(k: SlideContext) -> Mix:
+def row_mix(counted: Counted, blocks: Blocks, channels: int) -> Mix:
+    """What a row takes."""
+    variants, pieces = blocks
     block = Mix(other=20, load=4, load_next=4, store=8, multiple=4, moved=24, taken=2)
-    parts = ((_each(k.variants[i]).times(k.channels) + block).times(piece.count) for piece, i in k.pieces)
+    parts = ((counted.each(variants[i]).times(channels) + block).times(piece.count) for piece, i in pieces)
     return sum(parts, Mix())
 
 
 def _stream(sums: Weighted, k: SlideContext) -> Field:
+    """Params `weights`: of each channel weights, shift, bias and multiplier."""
     about = "with biases and factors, in the order of lam_armv7em_slide.h"
-    return Field.later("weights", np.uint8, _BYTES * k.channels, lambda: _streamed(sums, k), about)
+    _, rows, columns, _ = sums.weights.shape
+    size = row_pair_bytes(rows, columns, sums.bits) + FACTOR_BYTES
+    return Field.later("weights", np.uint8, size * k.channels, lambda: _streamed(sums, k), about)
 
 
 def _streamed(sums: Weighted, k: SlideContext) -> Array:
-    taps = sums.weights.reshape(-1, 9).astype(np.int8).view(np.uint8)[:, _ORDER]
     multiplier, shift = packed_factors(sums, k.rq, k.channels)
     ends = 2 * shift
     ends[-1] += 1
     numbers = (sums.folded.astype("<i4"), multiplier.astype("<u4"))
-    parts = (taps, ends.astype(np.uint8)[:, None], *(n.view(np.uint8).reshape(-1, 4) for n in numbers))
-    return np.concatenate(parts, axis=1).reshape(-1)
+    factors = (ends.astype(np.uint8)[:, None], *(n.view(np.uint8).reshape(-1, 4) for n in numbers))
+    return np.concatenate((pack_row_pairs(sums.weights, sums.bits), *factors), axis=1).reshape(-1)
+
+
+def _fit_small(node: NodeOf[Conv2D]) -> Fit | None:
+    """With fewer and smaller blocks, for more instructions; None where that makes no difference."""
+    usual, small = _fit(node), _fit(node, small=True)
+    if usual is None or small is None or not small.mix or not usual.mix:
+        return None
+    return small if small.mix.instructions > usual.mix.instructions else None
 
 
 def _kernel(name: str, fit: Callable[[NodeOf[Conv2D]], Fit | None]) -> Kernel[Conv2D]:

@@ -64,6 +64,32 @@ def pack_few(weights: Array, pieces: int, together: int, passes: int, bits: int)
     return np.ascontiguousarray(in_turn).reshape(-1)
 
 
+def row_pairs(rows: int, columns: int) -> int:
+    """Pairs of a depthwise window: of neighbouring kernel rows, and of neighbouring taps of a row without a partner."""
+    return rows // 2 * columns + rows % 2 * (columns // 2)
+
+
+def row_pair_bytes(rows: int, columns: int, bits: int) -> int:
+    """Bytes of a channel's weights in the order of lam_armv7em_slide.h: whole words, and what has no partner at all."""
+    return 4 * -(-row_pairs(rows, columns) * (bits or 8) // 16) + rows % 2 * columns % 2
+
+
+def pack_row_pairs(weights: Array, bits: int) -> Array:
+    """Depthwise weights [channels, rows, columns, 1] in that order, uint8 [channels, bytes]; `bits` are few, or 0."""
+    taps = weights[..., 0].astype(np.int64)
+    channels, rows, columns = taps.shape
+    paired, even = rows // 2 * 2, columns // 2 * 2
+    down = taps[:, :paired].reshape(channels, -1, 2, columns).swapaxes(2, 3).reshape(channels, -1, 2)
+    along = taps[:, paired:, :even].reshape(channels, -1, 2)
+    per_word = 16 // (bits or 8)
+    pairs = filled_to(np.concatenate([down, along], axis=1), per_word, axis=1).reshape(channels, -1, per_word, 2)
+    fields = pairs + (1 << (bits - 1)) & (1 << bits) - 1 if bits else pairs & 0xFF
+    places = (bits or 8) * np.arange(per_word)[:, None] + np.array([0, 16])
+    words = (fields << places).sum(axis=(-2, -1)).astype("<u4").view(np.uint8)
+    alone = taps[:, paired:, even:].reshape(channels, -1).astype(np.int8).view(np.uint8)
+    return np.concatenate([words, alone], axis=1)
+
+
 def _pairs(fours: Array) -> Array:
     """Pairs (0, 2) and (1, 3) of the last axis, as words."""
     return (fours[..., :2] & 0xFFFF) | ((fours[..., 2:] & 0xFFFF) << 16)

@@ -12,12 +12,18 @@
 #include "lam_requant_fast.h"
 
 /* How sums become outputs.  LOW is TFLITE where what is below the zero point ends at it: its rounding does not matter. */
-enum { LAM_PANEL_TFLITE, LAM_PANEL_LOW, LAM_PANEL_SINGLE, LAM_PANEL_S8, LAM_PANEL_U8 };
+enum { LAM_PANEL_TFLITE, LAM_PANEL_LOW, LAM_PANEL_SINGLE, LAM_PANEL_RAISED, LAM_PANEL_S8, LAM_PANEL_U8 };
 
 static inline uint8_t lam_panel_byte(int32_t acc, uint32_t multiplier, int32_t shift, int32_t centre, int mode, int type)
 {
-    const int32_t twice = (mode == LAM_PANEL_SINGLE) ? lam_twice_single(acc, (int32_t)multiplier, shift, centre)
-                                                     : lam_twice_tflite(acc, (int32_t)(multiplier >> 1), shift, centre);
+    int32_t twice;
+    if (mode == LAM_PANEL_SINGLE) {
+        twice = lam_twice_single(acc, (int32_t)multiplier, shift, centre);
+    } else if (mode == LAM_PANEL_RAISED) {
+        twice = lam_twice_raised(acc, (int32_t)multiplier, shift, centre);
+    } else {
+        twice = lam_twice_tflite(acc, (int32_t)(multiplier >> 1), shift, centre);
+    }
     return (uint8_t)((type == LAM_PANEL_S8) ? lam_halved_s8(twice) : lam_halved_u8(twice));
 }
 
@@ -38,6 +44,7 @@ static inline uint8_t lam_panel_byte(int32_t acc, uint32_t multiplier, int32_t s
     "asr.w " a ", " a ", r4\n\t" \
     "add.w " a ", " a ", r5\n\t" \
     saturate " " a ", #8, " a ", asr #1\n\t"
+#define LAM_BYTE_RAISED(saturate, a, m) "lsl.w " a ", " a ", #6\n\t" LAM_BYTE_SINGLE(saturate, a, m)
 #define LAM_SATURATE_S8 "ssat"
 #define LAM_SATURATE_U8 "usat"
 

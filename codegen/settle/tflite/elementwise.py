@@ -46,7 +46,7 @@ def _sum(sign: int) -> Make:
 
 
 def _quotient(ctx: TfliteContext, a: Real, b: Real, request: Request) -> Op:
-    return Div(a.quant, b.quant, request.quant, *bounds(request))
+    return Div(a.quant, b.quant, request.quant, *bounds(request), request.dtype)
 
 
 def _times(ctx: TfliteContext, a: Real, b: Real, request: Request) -> Op:

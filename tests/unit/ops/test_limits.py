@@ -58,6 +58,7 @@ def log_to(scale: float) -> Op:
 BYTE = (t(4),)
 BYTES = (t(4), t(4))
 ROW = (t(4, dtype=S16),)
+WORDS = ROW * 2
 NORM = LayerNorm((1,), (0,), 0, 0, S8, ONE)
 SIZES = {
     "REDUCTION-05": ((SUM, (t(1, 129, 127, 1),)), (SUM, (t(1, 128, 128, 1),))),
@@ -116,6 +117,10 @@ SCALES = {
     "ELEMENTWISE-08": (
         (Div(q(2.0**22 * 0.999), ONE, ONE, -128, 127), BYTES),
         (Div(Quant(2.0**22), ONE, ONE, -128, 127), BYTES),
+    ),
+    "ELEMENTWISE-08 of 16 bits": (
+        (Div(q(2.0**15 * 0.999), ONE, ONE, -128, 127, S16), WORDS),
+        (Div(Quant(2.0**15), ONE, ONE, -128, 127, S16), WORDS),
     ),
     "ELEMENTWISE-14": (
         (SquaredDifference(q(0.999), ONE, q(2.0**-12 * 1.001), S8, -128, 127), BYTES),

@@ -21,7 +21,7 @@ from tests.support.node_graphs import prefixed, side_by_side
 from tests.support.outsider import ort_session
 from tests.support.tools import require_tool
 
-IN_FLOAT = ("Attention", "LSTM", "GRU", "RNN")
+IN_FLOAT: tuple[str, ...] = ("Attention",)
 """What settles to real numbers between integers, of any type."""
 KINDS = ("int8", "uint8", "int16", "uint16")
 PAGE = Path(__file__).parents[2] / "docs" / "quantization.md"
@@ -45,9 +45,20 @@ def test_the_page_says_which_operators_have_integers_between_plain_quantizations
         if has_real_layer(import_onnx(path, mode="single", io_type="model", io_layout="model")):
             found.add(name)
     assert found == set(IN_FLOAT)
-    said = PAGE.read_text().split("## Operators between integers")[1].split("Integers:")[1].split("\n## ")[0]
-    integers, reals = (set(re.findall("`([^`]+)`", part)) for part in said.split("Real numbers:"))
+    said = PAGE.read_text().split("## Operators between integers")[1]
+    integers, reals = (set(re.findall("`([^`]+)`", _line(said, word))) for word in ("Integers:", "Real numbers:"))
     assert (integers, reals) == (set(CASES) - found, found)
+
+
+def _line(text: str, start: str) -> str:
+    return next(line for line in text.splitlines() if line.startswith(start))
+
+
+def most_steps(name: str, kind: str) -> int:
+    """How far results may be from ONNX Runtime's; a hidden state of 16 bits is fed back for five steps."""
+    if name in ("LSTM", "GRU", "RNN"):
+        return 3 if np.dtype(kind).itemsize == 2 else 1
+    return 1 if len(CASES[name].steps) == 1 else 2
 
 
 def wrong(names: list[str], kind: str, folder: Path) -> dict[str, str]:
@@ -65,7 +76,7 @@ def wrong(names: list[str], kind: str, folder: Path) -> dict[str, str]:
         (made,) = (run_graph(graph, given)[p.value] for p in graph.outputs)
         golden.append(made)
         away = np.abs(made.reshape(wanted.shape).astype(np.float64) - wanted).max() / scale
-        if away > (1.01 if len(CASES[name].steps) == 1 else 2.01):
+        if away > most_steps(name, kind) + 0.01:
             found[name] = f"{away:.2f} steps from ONNX Runtime's"
         graphs.append(prefixed(simplify(graph), f"{i}/"))
         feeds.update({f"{i}/{n}": x for n, x in given.items()})

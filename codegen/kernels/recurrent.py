@@ -122,6 +122,6 @@ def _scratch(op: Recurrent, hidden: int) -> tuple[Scratch, ...]:
     return (Scratch("left", 2 * hidden),) if left else ()
 
 
-RECURRENT = Kernel("recurrent", "recurrent.c.j2", "whole", (Recurrent,), _fit, headers=("lam_gates.h",))
+RECURRENT = Kernel("recurrent", "recurrent.c.j2", "whole", (Recurrent,), _fit, headers=("lam_gates.h", "lam_requant.h"))
 
 KERNELS: tuple[Kernel[Any], ...] = (RECURRENT,)

@@ -1,7 +1,8 @@
-"""LayerNorm: the sums of each pixel, then its channels less their mean over their deviation."""
+"""LayerNorm: the sums of each pixel, then its channels less their mean over their deviation; groups in one call."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -17,17 +18,21 @@ from codegen.records import record
 
 @record
 class LayerNormContext:
-    """Elements per pixel; whether each has a gain, or an offset, of its own; fractional bits; what they shift by.
+    """Elements per pixel; which gain and which offset each takes, in C; fractional bits; what they shift by.
 
-    And whether their mean is taken off, or a number.
+    And whether their mean is taken off, or a number; and of how many pixels, where that is one call, with factors in
+    `sets` of `per_set`.
     """
 
     channels: int
-    gains: bool
-    offsets: bool
+    gain: str
+    offset: str
     bits: int
     right: int
     centred: bool
+    pixels: str
+    sets: int
+    per_set: int
 
     @property
     def one(self) -> str:
@@ -35,11 +40,28 @@ class LayerNormContext:
         return f"((int64_t)1 << {self.bits})"
 
 
-def _fit(node: NodeOf[LayerNorm]) -> Fit:
-    op = node.op
+def _fit_pixels(node: NodeOf[LayerNorm]) -> Fit | None:
+    return _fit(node, "n") if node.op.sets == 1 else None
+
+
+def _fit_whole(node: NodeOf[LayerNorm]) -> Fit:
+    shape = node.ins[0].shape
+    return _fit(node, str(math.prod(shape[:-1])))
+
+
+def _fit(node: NodeOf[LayerNorm], pixels: str) -> Fit:
+    op, count = node.op, channels(node.ins[0].shape)
     centred = op.around is None
     context = LayerNormContext(
-        channels(node.ins[0].shape), len(op.gain) > 1, len(op.offset) > 1, BITS, 31 - BITS, centred
+        channels=count,
+        gain=_place(op, op.gain, count),
+        offset=_place(op, op.offset, count),
+        bits=BITS,
+        right=31 - BITS,
+        centred=centred,
+        pixels=pixels,
+        sets=op.sets,
+        per_set=count // op.run,
     )
     words = (op.epsilon & 0xFFFFFFFF, op.epsilon >> 32)
     return Fit(
@@ -55,8 +77,19 @@ def _fit(node: NodeOf[LayerNorm]) -> Fit:
     )
 
 
+def _place(op: LayerNorm, part: tuple[int, ...], count: int) -> str:
+    """Where channel i finds its number: from `first` on, where there are sets."""
+    if len(part) == 1:
+        return "0"
+    along = "" if op.run == count else "i" if op.run == 1 else f"i / {op.run}"
+    return " + ".join(p for p in ("first" if op.sets > 1 else "", along) if p)
+
+
 LAYER_NORM = Kernel(
-    "layer_norm", "layer_norm.c.j2", "pixels", (LayerNorm,), _fit, one_input=True, headers=("lam_fixed.h",)
+    "layer_norm", "layer_norm.c.j2", "pixels", (LayerNorm,), _fit_pixels, one_input=True, headers=("lam_fixed.h",)
+)
+GROUP_NORM = Kernel(
+    "group_norm", "layer_norm.c.j2", "whole", (LayerNorm,), _fit_whole, one_input=True, headers=("lam_fixed.h",)
 )
 
-KERNELS: tuple[Kernel[Any], ...] = (LAYER_NORM,)
+KERNELS: tuple[Kernel[Any], ...] = (LAYER_NORM, GROUP_NORM)

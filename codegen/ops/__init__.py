@@ -35,6 +35,7 @@ from codegen.ops.pad import Pad
 from codegen.ops.piecewise_linear import PiecewiseLinear, piecewise_linear
 from codegen.ops.prelu import PRelu
 from codegen.ops.quantize import Dequantize, Quantize, Rescale
+from codegen.ops.recurrent import Recurrent
 from codegen.ops.requantize import activation_bounds, apply_requant, make_requant
 from codegen.ops.reshape import Broadcast, Reshape
 from codegen.ops.resize import ResizeBilinear, ResizeNearest
@@ -114,6 +115,7 @@ OPS: tuple[type[Op], ...] = (
     LayerNorm,
     Svdf,
     Lstm,
+    Recurrent,
     *SIGNAL_OPS,
     *FLOAT_OPS,
 )
@@ -156,6 +158,7 @@ __all__ = [
     "Pad",
     "PiecewiseLinear",
     "Quantize",
+    "Recurrent",
     "Rescale",
     "Reshape",
     "ResizeBilinear",

@@ -1,6 +1,7 @@
 """Div: y = a / b in real numbers, broadcast as numpy does.
 
-a, b: s8 -> y: s8.  n = a - za, d = b - zb, both with the other sign where d < 0.  One definition, TFLite's:
+a, b: s8, u8 or s16 -> y: s8, u8 or s16.  n = a - za, d = b - zb, both with the other sign where d < 0.  One
+definition, TFLite's, which has it for s8; about 28 bits are right, so that 16-bit results are the rounded ones too:
 
     r, k = 1 / d as a fixed-point number of 31 bits and its shift      ops/fixed_functions.py: reciprocal
     h    = sign bits of n that can go                                  31 for 0 and -1
@@ -27,10 +28,12 @@ from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, Quant, TensorType
 from codegen.ops.answers import Types, any_layout, broadcast_rows, clamped_bounds, in_place_when_equal, no_macs
 from codegen.ops.fixed_functions import reciprocal
-from codegen.ops.limits import broadcast_type, limit
+from codegen.ops.limits import EIGHT_BIT, broadcast_type, limit
 from codegen.records import record
 
 Raw = npt.NDArray[np.int64]
+_BEYOND = 17
+"""A power of two that lies behind either end of every output."""
 
 
 @record
@@ -42,29 +45,33 @@ class Div:
     y_quant: Quant
     low: int
     high: int
+    y_dtype: DType = DType.S8
 
     elementwise: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = (
         limit(
-            "LAM-OPS-ELEMENTWISE-07", "both inputs must be s8", lambda op, ins: all(t.dtype is DType.S8 for t in ins)
+            "LAM-OPS-ELEMENTWISE-07",
+            "both inputs must be s8, u8 or s16",
+            lambda op, ins: all(t.dtype in (*EIGHT_BIT, DType.S16) for t in ins),
         ),
         limit(
             "LAM-OPS-ELEMENTWISE-08",
-            "the first input's scale must be below 2^22 times the product of the second's and the output's",
-            lambda op, ins: _factor(op) < 2.0**22,
+            "the first input's scale must be below 2^22 times the product of the second's and the output's, "
+            "2^15 times for 16-bit numbers",
+            lambda op, ins: _factor(op) < (2.0**15 if ins[0].dtype is DType.S16 else 2.0**22),
         ),
     )
 
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""
-        return (broadcast_type(self, ins, DType.S8, self.y_quant),)
+        return (broadcast_type(self, ins, self.y_dtype, self.y_quant),)
 
     def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The output, to the bit."""
         n, d = ins[0].astype(np.int64) - self.a.zero_point, ins[1].astype(np.int64) - self.b.zero_point
         n, d = np.broadcast_arrays(np.where(d < 0, -n, n), np.abs(d))
-        steps = np.where(d == 0, np.sign(n) << 9, _quotient(n, np.maximum(d, 1), *self.scaling()))
-        return (fixedpoint.saturate(steps + self.y_quant.zero_point, self.low, self.high).astype(np.int8),)
+        steps = np.where(d == 0, np.sign(n) << _BEYOND, _quotient(n, np.maximum(d, 1), *self.scaling()))
+        return (fixedpoint.saturate(steps + self.y_quant.zero_point, self.low, self.high).astype(self.y_dtype.numpy),)
 
     def scaling(self) -> tuple[int, int]:
         """Multiplier and exponent of the quotient."""

@@ -14,21 +14,21 @@ import numpy as np
 
 from codegen.errors import FormUnsupported
 from codegen.fixedpoint import quantize_linear
-from codegen.ir.quant import Array, DType
+from codegen.ir.quant import Array, DType, is_pot
 from codegen.ir.real import RealNode
-from codegen.ops import Extremum
+from codegen.ops import Div, Extremum, activation_bounds
 from codegen.real.elementwise import Binary
 from codegen.settle.affine import affine
 from codegen.settle.binary import binary, is_side, operand, with_rank
 from codegen.settle.chain import Function
-from codegen.settle.context import Context, array_of, is_scalar, story
+from codegen.settle.context import Context, array_of, is_scalar, real_bounds, refuse_unquantized, story
 from codegen.settle.grid import on_grid
 from codegen.settle.join import clamped
 from codegen.settle.linear import add_bias, channel_vector, scaled, with_linear
 from codegen.settle.logic import COMPARISONS, comparison
 from codegen.settle.matmul import Side, const_side
 from codegen.settle.rule import Family, Rule
-from codegen.settle.states import Pending, Real, Request, Route, State
+from codegen.settle.states import IntConst, Pending, Real, Request, Route, State
 from codegen.settle.tables import EIGHT_BIT, combined, exact, mapped, meant
 
 _FUNCTIONS: dict[str, Callable[[Array, Array], Array]] = {
@@ -66,7 +66,9 @@ def elementwise(ctx: Context, node: RealNode, op: Binary) -> Sequence[State]:
         dtype = next((ctx.type(s.value).dtype for s in (a, b) if isinstance(s, Real)), DType.S8)
         return [binary(ctx, node, op.kind, operand(ctx, node, 0, dtype), operand(ctx, node, 1, dtype))]
     if op.kind in ("Min", "Max") and array_of(a) is None and array_of(b) is None:
-        return [_extremum(ctx, node, op.kind)]
+        return [_extremum(ctx, node, op.kind, a, b)]
+    if op.kind == "Div":
+        return [_quotient(ctx, node, a, b)]
     spoken = [_spoken(ctx, node, i) for i in (0, 1)]
     raise FormUnsupported(f"{node.op_type} of {spoken[0]} and {spoken[1]}", where=node.where)
 
@@ -79,19 +81,70 @@ def _spoken(ctx: Context, node: RealNode, index: int) -> str:
     return f"a tensor of shape {list(ctx.shape(exact(ctx, node, index)))}"
 
 
-def _extremum(ctx: Context, node: RealNode, kind: str) -> State:
-    """The larger or smaller of two tensors of one meaning, of which it is a comparison of integers."""
+def _extremum(ctx: Context, node: RealNode, kind: str, a: State, b: State) -> State:
+    """The larger or smaller of two tensors: a comparison of integers, of one meaning or of the result's.
+
+    Rounding keeps the order of numbers: of tensors of two meanings both are brought to the result's, each rounded once.
+    """
+    if isinstance(a, Real) and isinstance(b, Real) and _is_one_meaning(ctx, a, b):
+        return _extremum_of_one(ctx, node, kind)
+    for index, state in enumerate((a, b)):
+        if not isinstance(state, Pending | Real):
+            raise refuse_unquantized(node, index, state)
+    shapes = [ctx.shape(s) for s in (a, b)]
+    shape = np.broadcast_shapes(*shapes)
+    trail = tuple(dict.fromkeys(n for s in (a, b) if isinstance(s, Pending | Real) for n in s.trail))
+
+    def emit(request: Request) -> str:
+        sides = [
+            with_rank(ctx, _meant_by(ctx, s, request, f"{request.name}:{side}", node), len(shape))
+            for s, side in ((a, "left"), (b, "right"))
+            if isinstance(s, Pending | Real)
+        ]
+        op = Extremum(kind == "Max", request.quant)
+        note = f"{story(request.trail)} -> Extremum of two scales"
+        return clamped(ctx, request, lambda r: ctx.run(sides[0], Route(op), r.name, r.trail, note, sides[1:]))
+
+    return Pending(shape, emit, (*trail, node))
+
+
+def _is_one_meaning(ctx: Context, a: Real, b: Real) -> bool:
+    return a.quant == b.quant and ctx.type(a.value).dtype is ctx.type(b.value).dtype
+
+
+def _extremum_of_one(ctx: Context, node: RealNode, kind: str) -> State:
     a, b = exact(ctx, node, 0), exact(ctx, node, 1)
-    if a.quant != b.quant or ctx.type(a.value).dtype is not ctx.type(b.value).dtype:
-        first, second = (f"{x.quant.scale:.4g} around {x.quant.zero_point}" for x in (a, b))
-        found = f"{node.op_type} of tensors of different scales, {first} and {second}"
-        raise FormUnsupported(found, where=node.where, hint="quantize both alike")
     rank = max(len(ctx.shape(a)), len(ctx.shape(b)))
     x, y = (with_rank(ctx, s.value, rank) for s in (a, b))
     op = Extremum(kind == "Max", a.quant)
     name = node.outputs[0]
     value = ctx.run(x, Route(op), name, (node,), f"{node.op_type} -> Extremum", [y])
     return Real(value, a.quant, trail=(node,))
+
+
+def _meant_by(ctx: Context, x: Pending | Real, request: Request, name: str, node: RealNode) -> str:
+    """A tensor in integers of the meaning that is requested, without the result's bounds."""
+    return meant(ctx, x, replace(request, name=name, trail=(*x.trail, node), low=-math.inf, high=math.inf))
+
+
+def _quotient(ctx: Context, node: RealNode, a: State, b: State) -> State:
+    """The quotient of two tensors, of which one may be a constant with a scale."""
+    if not (isinstance(a, Real | IntConst) and isinstance(b, Real | IntConst)):
+        spoken = [_spoken(ctx, node, i) for i in (0, 1)]
+        raise FormUnsupported(f"{node.op_type} of {spoken[0]} and {spoken[1]}", where=node.where)
+    if is_pot(ctx.mode):
+        raise ctx.real_only(node)
+    dtype = next(ctx.type(s.value).dtype for s in (a, b) if isinstance(s, Real))
+    sides = [operand(ctx, node, i, dtype) for i in (0, 1)]
+    rank = max(len(s.shape) for s in sides)
+
+    def emit(request: Request) -> str:
+        ends = activation_bounds(request.quant, request.dtype, *real_bounds(request))
+        op = Div(sides[0].quant, sides[1].quant, request.quant, *ends, request.dtype)
+        x, y = (with_rank(ctx, s.value, rank) for s in sides)
+        return ctx.run(x, Route(op), request.name, request.trail, f"{story(request.trail)} -> Div", [y])
+
+    return Pending(np.broadcast_shapes(*(s.shape for s in sides)), emit, (node,))
 
 
 def _bounded(ctx: Context, node: RealNode, kind: str, a: State, b: State) -> State | None:
@@ -112,8 +165,7 @@ def _bounded(ctx: Context, node: RealNode, kind: str, a: State, b: State) -> Sta
             bounds, request.quant.scale, request.quant.zero_point, request.dtype.low, request.dtype.high
         )
         bound = ctx.builder.const(node.inputs[other], ints.astype(request.dtype.numpy), request.quant)
-        inner = replace(request, name=f"{request.name}:unbounded", trail=(*x.trail, node), low=-math.inf, high=math.inf)
-        value = meant(ctx, x, inner)
+        value = _meant_by(ctx, x, request, f"{request.name}:unbounded", node)
         op, operand = Extremum(kind == "Max", request.quant), with_rank(ctx, bound, len(shape))
         note = f"{story(request.trail)} -> Extremum with constants"
         return clamped(ctx, request, lambda r: ctx.run(value, Route(op), r.name, r.trail, note, [operand]))
@@ -133,10 +185,8 @@ def _of_product(ctx: Context, node: RealNode, kind: str, a: State, b: State) -> 
         return x.clipped(*((bound, np.inf) if kind == "Max" else (-np.inf, bound)), node)
     if x.bounded or (swapped and kind == "Div"):
         return None
-    if x.linear is None and x.wide is not None and kind in _LINEAR:
-        with np.errstate(all="ignore"):
-            parts = (np.asarray(part) for part in _LINEAR[kind](constant.astype(np.float64), int(swapped)))
-        return affine(ctx, node, x.wide(), *parts)
+    if x.linear is None and kind in _LINEAR and (x.wide is not None or x.factors is not None):
+        return _of_normal(ctx, node, kind, x, constant, swapped)
     if x.linear is None:
         return _times(kind, x, constant, node)
     vector = channel_vector(constant, x.shape, x.linear.axis, len(x.linear.scales))
@@ -155,6 +205,18 @@ def _of_product(ctx: Context, node: RealNode, kind: str, a: State, b: State) -> 
     else:
         return None
     return with_linear(ctx, x, linear, node)
+
+
+def _of_normal(ctx: Context, node: RealNode, kind: str, x: Pending, constant: Array, swapped: bool) -> State | None:
+    """A factor or an offset of a normalized tensor: of the operator itself, or of its 16 bits."""
+    with np.errstate(all="ignore"):
+        factor, offset = (np.asarray(p) for p in _LINEAR[kind](constant.astype(np.float64), int(swapped)))
+    if x.factors is None:
+        return None if x.wide is None else affine(ctx, node, x.wide(), factor, offset)
+    if np.broadcast_shapes(x.shape, constant.shape) != x.shape:
+        return None
+    made = x.factors(factor, offset)
+    return replace(made, trail=(*made.trail, node))
 
 
 def _times(kind: str, x: Pending, constant: Array, node: RealNode) -> Pending | None:

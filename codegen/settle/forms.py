@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 _SUM = "two quantized tensors; a quantized tensor and constants of any shape"
-_EXTREMUM = "tensors of one scale, zero point and type; a tensor and constants"
+_EXTREMUM = "quantized tensors; a tensor and constants"
 _PLANE = "one or two spatial axes; of real numbers any"
 
 FORMS: Mapping[str, str] = {
@@ -19,7 +19,7 @@ FORMS: Mapping[str, str] = {
     "Conv": "constant weights and bias; of real numbers computed ones as well",
     "ConvTranspose": "one or two spatial axes, constant weights and bias, windows that cover the result; of real "
     "numbers any axes, any result, and computed weights",
-    "Div": "a quantized tensor over constants of any shape; one number over a quantized tensor",
+    "Div": "two quantized tensors; a quantized tensor over constants of any shape; one number over a quantized tensor",
     "Dropout": "inference: without a mask, training_mode false or a ratio of 0",
     "Gather": "constant indices",
     "Gemm": "A of two axes; B constant, any alpha and beta, C constant with one number per output; or B computed, "

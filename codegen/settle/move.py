@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from codegen.ir.quant import DType, TensorType
+import numpy as np
+
+from codegen.ir.quant import Array, DType, TensorType
 from codegen.ir.real import RealNode
+from codegen.ops import Reshape
 from codegen.settle.context import Context, refuse_unquantized
 from codegen.settle.float32.writer import Writer
 from codegen.settle.linear import write_accumulator
@@ -56,7 +59,7 @@ def rewritten(ctx: Context, node: RealNode, state: State, write: Callable[[Write
         return _written(ctx, node, state.emit(inner), write, ctx.source(request.name, request.trail))
 
     shape, trail = ctx.real(node.outputs[0]).shape, (*state.trail, node)
-    return replace(state, shape=shape, emit=emit, trail=trail, linear=None, times=None, wide=None)
+    return replace(state, shape=shape, emit=emit, trail=trail, linear=None, times=None, factors=None, wide=None)
 
 
 def _written(ctx: Context, node: RealNode, x: str, write: Callable[[Writer, str], str], source: str) -> str:
@@ -69,7 +72,8 @@ def _written(ctx: Context, node: RealNode, x: str, write: Callable[[Writer, str]
 def _move_pending(
     ctx: Context, node: RealNode, state: Pending, plan: Plan, carried: Callable[[str, str], str]
 ) -> Pending:
-    moved = ctx.out_type(TensorType(state.shape, DType.S8), plan(TensorType(state.shape, DType.S8)).ops)
+    ops = plan(TensorType(state.shape, DType.S8)).ops
+    moved = ctx.out_type(TensorType(state.shape, DType.S8), ops)
 
     def emit(request: Request) -> str:
         trail = tuple(n for n in request.trail if n is not node)
@@ -78,8 +82,23 @@ def _move_pending(
 
     wide = state.wide
     moved_wide = None if wide is None else lambda: _move_real(wide(), node, carried)
-    trail = (*state.trail, node)
-    return replace(state, shape=moved.shape, emit=emit, trail=trail, linear=None, times=None, wide=moved_wide)
+    more, is_renamed = state.factors, all(isinstance(op, Reshape) for op in ops)
+
+    def factors(factor: Array, offset: Array) -> Pending:
+        parts = [np.broadcast_to(part, moved.shape).reshape(state.shape) for part in (factor, offset)]
+        assert more is not None, "only what has factors is asked"
+        return _move_pending(ctx, node, more(*parts), plan, carried)
+
+    return replace(
+        state,
+        shape=moved.shape,
+        emit=emit,
+        trail=(*state.trail, node),
+        linear=None,
+        times=None,
+        factors=factors if more is not None and is_renamed else None,
+        wide=moved_wide,
+    )
 
 
 def _move_real(state: Real, node: RealNode, carried: Callable[[str, str], str]) -> Real:

@@ -1,8 +1,9 @@
 """Layer and instance normalization, and division by a length.
 
-Decides: that an instance's channels are pixels of one row each, brought to 16 bits that hold any deviation, and then
-have their factors and offsets as any tensor has (`affine.py`); and that a length is a deviation from zero.  Groups
-of 16-bit channels are left to real numbers, for a step of those 16 bits may be more than one of the result's.
+Decides: that an instance's channels are pixels of one row each; that those of 8 bits are brought to 16 which hold any
+deviation, and then have their factors and offsets as any tensor has (`affine.py`), and those of 16 bits, of whose
+results a step may be less than one of these, have factors and offsets within the operator, a group's likewise; and that
+a length is a deviation from zero.
 """
 
 from __future__ import annotations
@@ -76,12 +77,27 @@ def instance_norm(ctx: Context, node: RealNode, op: InstanceNorm) -> Sequence[St
         raise FormUnsupported(f"{node.op_type} of channels along axis {op.channel_axis}", where=node.where)
     scale, bias = (ctx.const(node, i).astype(np.float64) for i in (1, 2))
     plain = _Normed(x, 2, op.epsilon, (np.ones(1), np.zeros(1)))
+    along = (-1, *(1,) * (len(shape) - 2))
+    if ctx.type(x.value).dtype is DType.S16:
+        return [_with_factors(ctx, node, plain, scale.reshape(along), bias.reshape(along))]
     if _is_one(scale) and _is_one(bias):
         made = _pending(ctx, node, replace(plain, factors=(scale[:1], bias[:1])))
-        only = scale[0] == 1 and bias[0] == 0 and ctx.type(x.value).dtype is DType.S8
+        only = scale[0] == 1 and bias[0] == 0
         return [replace(made, wide=lambda: _wide(ctx, node, plain)) if only else made]
-    along = (-1, *(1,) * (len(shape) - 2))
     return [affine(ctx, node, _wide(ctx, node, plain), scale.reshape(along), bias.reshape(along))]
+
+
+def _with_factors(ctx: Context, node: RealNode, plain: _Normed, factor: Array, offset: Array) -> Pending:
+    """Times the factor and plus the offset, which broadcast with the tensor; more of them may follow."""
+    shape = ctx.shape(plain.x)
+    pixels = (math.prod(shape[: plain.axis]), math.prod(shape[plain.axis :]))
+    parts = [np.broadcast_to(part, shape).reshape(pixels) for part in (factor, offset)]
+    made = _pending(ctx, node, replace(plain, factors=(parts[0], parts[1])))
+
+    def more(times: Array, plus: Array) -> Pending:
+        return _with_factors(ctx, node, plain, factor * times, offset * times + plus)
+
+    return replace(made, factors=more)
 
 
 def _wide(ctx: Context, node: RealNode, normed: _Normed) -> Real:

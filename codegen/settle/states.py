@@ -139,8 +139,9 @@ class Pending:
     """The float result of an arithmetic operator, which can be written once a QuantizeLinear gives its scale.
 
     `function` is the operator's name where its range is known, and `kind` the type of its input then.  `times` makes
-    the same result times a number above zero, where that only changes a scale; `wide` writes it once, in 16 bits that
-    hold whatever it may be, where those are known.
+    the same result times a number above zero, where that only changes a scale; `factors` the same result times numbers
+    and plus numbers that broadcast with it, where its operator takes them; `wide` writes it once, in 16 bits that hold
+    whatever it may be, where those are known.
     """
 
     shape: tuple[int, ...]
@@ -152,12 +153,15 @@ class Pending:
     function: str = ""
     kind: DType = DType.S8
     times: Callable[[float], Pending] | None = None
+    factors: Callable[[Array, Array], Pending] | None = None
     wide: Callable[[], Real] | None = None
 
     def clipped(self, low: float, high: float, node: RealNode) -> Pending:
         """The result of clip(self, low, high): bounds compose."""
         bound = (min(max(self.low, low), high), min(max(self.high, low), high))
-        return replace(self, low=bound[0], high=bound[1], trail=(*self.trail, node), function="", wide=None)
+        return replace(
+            self, low=bound[0], high=bound[1], trail=(*self.trail, node), function="", factors=None, wide=None
+        )
 
     @property
     def bounded(self) -> bool:

@@ -144,7 +144,7 @@ def _total(
         value, w = x.value, Writer(ctx, node)
         for op in (*around.pre, TotalPool2D(*windows, total, zero, shift, 24 if short else 31)):
             value = w.apply(op, value)
-        return _rescaled(ctx, value, unit, request, around.post)
+        return rescaled(ctx, value, unit, request, around.post)
 
     return Pending(ctx.real(node.outputs[0]).shape, emit, (node,))
 
@@ -190,12 +190,12 @@ def _scaled(ctx: Context, node: RealNode, x: Real, terms: Terms, write: Callable
         if scale >= request.quant.scale * 2.0**30 / terms.most(reach):
             raise FormUnsupported(f"{node.op_type} to a scale of {request.quant.scale:.4g}", where=node.where)
         w = Writer(ctx, node)
-        return _rescaled(ctx, write(w, steps_of(w, x)), scale, request)
+        return rescaled(ctx, write(w, steps_of(w, x)), scale, request)
 
     return Pending(ctx.real(node.outputs[0]).shape, emit, (node,))
 
 
-def _rescaled(ctx: Context, value: str, scale: float, request: Request, post: tuple[Op, ...] = ()) -> str:
+def rescaled(ctx: Context, value: str, scale: float, request: Request, post: tuple[Op, ...] = ()) -> str:
     """Whole numbers of a scale at the scale that is requested, and what is then done with them."""
     ends = activation_bounds(request.quant, request.dtype, *real_bounds(request))
     requant = make_requant(ctx.mode, scale, [1.0], request.quant, request.dtype, *ends)

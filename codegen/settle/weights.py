@@ -16,7 +16,7 @@ from codegen.ir.quant import Array, DType, is_pot
 from codegen.ir.real import RealNode
 from codegen.settle.context import Context, array_of, refuse_unquantized
 from codegen.settle.grid import common_divisor
-from codegen.settle.states import Const, IntConst, Real
+from codegen.settle.states import Const, IntConst, Real, State
 
 ByOutput = Callable[[Array], Array]
 """Brings an array of the weights' shape to one with a row per output."""
@@ -32,7 +32,13 @@ _UNKNOWN = 2.0**-24
 
 def read_weights(ctx: Context, node: RealNode, index: int, by_output: ByOutput = lambda w: w) -> IntConst:
     """Weights that are known now, with one scale per output."""
-    state = ctx.state(node, index)
+    return known_weights(ctx, node, index, ctx.state(node, index), by_output)
+
+
+def known_weights(
+    ctx: Context, node: RealNode, index: int, state: State, by_output: ByOutput = lambda w: w, most: float = _SUM
+) -> IntConst:
+    """A part of an input, as `read_weights`; the sum of an output's weights that become integers here is `most`."""
     if isinstance(state, Real):
         raise ParameterDynamic(f"weights '{node.inputs[index]}' are computed by the network", where=node.where)
     real = array_of(state)
@@ -50,7 +56,7 @@ def read_weights(ctx: Context, node: RealNode, index: int, by_output: ByOutput =
         raise FormUnsupported(f"weights '{node.inputs[index]}' are bare integers", where=node.where, hint=hint)
     if not np.isfinite(real).all():
         raise TypeUnsupported("weights that are not finite numbers", where=node.where)
-    made = _as_integers(real.astype(np.float64), by_output, is_pot(ctx.mode))
+    made = _as_integers(real.astype(np.float64), by_output, most, is_pot(ctx.mode))
     why = "nothing has quantized them" if isinstance(state, Const) else "their scale varies within an output"
     ctx.note(f"{node.where}: its weights take {8 * made.ints.itemsize} bits each, for {why}")
     return made
@@ -88,12 +94,12 @@ def _in_groups(state: IntConst, by_output: ByOutput, pot: bool) -> IntConst | No
     return IntConst(*whole, np.broadcast_to(np.int64(0), state.ints.shape), state.bits or 8, state.block)
 
 
-def _as_integers(real: Array, by_output: ByOutput, pot: bool) -> IntConst:
+def _as_integers(real: Array, by_output: ByOutput, most: float, pot: bool) -> IntConst:
     """Integers and scales of the weights' own shape; with `pot` scales are powers of two."""
     at = by_output(np.arange(real.size).reshape(real.shape))
     at = at.reshape(len(at), -1)
     rows = real.reshape(-1)[at]
-    scales = np.array([_scale_of(row) for row in rows])
+    scales = np.array([_scale_of(row, most) for row in rows])
     known = scales[scales > 0]
     scales = np.where(scales > 0, scales, known.min() if known.size else _UNKNOWN)
     scales = 2.0 ** np.ceil(np.log2(scales)) if pot else scales
@@ -105,13 +111,13 @@ def _as_integers(real: Array, by_output: ByOutput, pot: bool) -> IntConst:
     return IntConst(shaped, wide.reshape(real.shape), np.broadcast_to(np.int64(0), real.shape))
 
 
-def _scale_of(row: Array) -> float:
-    """What one step of an output's weights is worth; 0.0 where all are zero."""
+def _scale_of(row: Array, most: float) -> float:
+    """What one step of an output's weights is worth, whose sum may be `most`; 0.0 where all are zero."""
     sizes = np.abs(row)
-    most = float(sizes.max())
-    if most == 0:
+    largest = float(sizes.max())
+    if largest == 0:
         return 0.0
     step = common_divisor(row)
-    if step > 0 and most <= _MOST * step and (np.abs(row - step * np.rint(row / step)) <= _SAME * most).all():
+    if step > 0 and largest <= _MOST * step and (np.abs(row - step * np.rint(row / step)) <= _SAME * largest).all():
         return step
-    return max(most / DType.S16.high, float(sizes.sum()) / _SUM, float(np.finfo(np.float32).tiny))
+    return max(largest / DType.S16.high, float(sizes.sum()) / most, float(np.finfo(np.float32).tiny))

@@ -120,10 +120,10 @@ static inline int32_t lam_fixed_left(int32_t x, int32_t bits)
     return lam_clamp_i64((int64_t)x * ((int64_t)1 << bits), INT32_MIN, INT32_MAX);
 }
 
-/* a / b in steps of the output, for |a| and |b| below 2^9.  Twin of codegen/ops/div.py: golden.
+/* a / b in steps of the output, for |a| and |b| below 2^16.  Twin of codegen/ops/div.py: golden.
  *
  *   multiplier   2^30 .. 2^31 - 1, or 0
- *   exponent     -31 .. 22
+ *   exponent     -31 .. 22, 15 where |a| may be 2^9 and more
  */
 static inline int32_t lam_fixed_quotient(int32_t a, int32_t b, int32_t multiplier, int32_t exponent)
 {
@@ -135,7 +135,7 @@ static inline int32_t lam_fixed_quotient(int32_t a, int32_t b, int32_t multiplie
     int32_t product;
 
     if (d == 0u) {
-        return (n > 0) ? 512 : (n < 0) ? -512 : 0;
+        return (n > 0) ? 131072 : (n < 0) ? -131072 : 0;
     }
     if (right > 31) {
         return 0;

@@ -1,4 +1,7 @@
-"""Operators on quantized tensors of 8 and 16 bits, as QDQ files: what the operator lists of other compilers name."""
+"""Operators on quantized tensors of 8 and 16 bits, as plain QDQ files: what the operator lists of other compilers name.
+
+Nothing but the QuantizeLinear and DequantizeLinear around an operator says in which integers its tensors are held.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +40,11 @@ class Quantized:
         """An input."""
         return np.random.default_rng(7).normal(0, 0.5, self.shape).astype(np.float32)
 
-    def written(self, bits: int) -> tuple[onnx.ModelProto, float]:
-        """The file, and the scale of its output; scales are those of what the sample makes."""
-        top = 2 ** (bits - 1) - 1
+    def written(self, kind: str) -> tuple[onnx.ModelProto, float]:
+        """The file with tensors of a type, and the scale of its output; scales are those of what the sample makes."""
+        top = 2 ** (8 * np.dtype(kind).itemsize - 1) - 1
         seen = self._tensors()
-        model = _Model(np.dtype(f"int{bits}"))
+        model = _Model(np.dtype(kind))
         scales = {"x": _scale(seen["x"], top)}
         named = {"x": model.quantized("x", scales["x"])}
         for name, array in self.known.items():
@@ -71,7 +74,8 @@ class _Model:
 
     def quantized(self, name: str, scale: float) -> str:
         """The tensor, through integers."""
-        self._parameters(name, scale, np.zeros((), self.dtype))
+        middle = (int(np.iinfo(self.dtype).min) + int(np.iinfo(self.dtype).max) + 1) // 2
+        self._parameters(name, scale, np.array(middle, self.dtype))
         names = [f"{name}:scale", f"{name}:zero"]
         self.nodes.append(helper.make_node("QuantizeLinear", [name, *names], [f"{name}:ints"]))
         self.nodes.append(helper.make_node("DequantizeLinear", [f"{name}:ints", *names], [f"{name}:again"]))
@@ -201,6 +205,7 @@ CASES: Mapping[str, Quantized] = {
     "TopK": Quantized(_ROW, (("TopK", ("x", "k"), ("y", "i"), {"axis": 2}),), {"k": _i(3)}),
     "CumSum": _one("CumSum", _ROW, {"axis": np.array(2, np.int64)}),
     "GridSample linear": _one("GridSample", (1, 3, 5, 6), {"g": _GRID}, mode="linear"),
+    "GridSample cubic": _one("GridSample", (1, 3, 5, 6), {"g": _GRID}, mode="cubic"),
     "GridSample nearest": _one("GridSample", (1, 3, 5, 6), {"g": _GRID}, mode="nearest"),
     "RoIAlign": _one(
         *("RoiAlign", (1, 3, 8, 8)),
@@ -222,6 +227,12 @@ CASES: Mapping[str, Quantized] = {
     "Pow": _one("Pow", _ROW, {"e": np.float32(2)}),
     "Div": _one("Div", _ROW, {"e": np.abs(_f(9)) + _HALF}),
     "Max": _one("Max", _ROW, {"e": _f(1, 4, 1)}),
+    "Max of two scales": _chain(_ROW, {}, "s = Sigmoid x", "y = Max x s"),
+    "Min of three scales": _chain(_ROW, {}, "s = Sigmoid x", "t = Tanh x", "y = Min x s t"),
+    "Div of two": _chain(_ROW, {}, "s = Sigmoid x", "y = Div x s"),
+    "Concat of two scales": Quantized(
+        _ROW, (("Sigmoid", ("x",), ("s",), {}), ("Concat", ("x", "s"), ("y",), {"axis": 1}))
+    ),
     "Add, Sub, Mul": _chain(_ROW, {}, "s = Sigmoid x", "a = Add x s", "u = Sub a x", "y = Mul u a"),
     "GLU": Quantized(
         _TOKENS,

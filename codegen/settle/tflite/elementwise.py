@@ -46,6 +46,10 @@ def _sum(sign: int) -> Make:
 
 
 def _quotient(ctx: TfliteContext, a: Real, b: Real, request: Request) -> Op:
+    kinds = {ctx.type(a.value).dtype, ctx.type(b.value).dtype, request.dtype}
+    if kinds != {DType.S8}:
+        spoken = " and ".join(sorted(kind.value for kind in kinds))
+        raise FormUnsupported(f"a quotient of {spoken}", hint="TFLite has quotients of int8")
     return Div(a.quant, b.quant, request.quant, *bounds(request))
 
 

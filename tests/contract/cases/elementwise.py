@@ -146,6 +146,12 @@ def quotient_cases() -> Iterator[Case]:
         yield Case(f"div{scale}", Div(a, b, q(scale, 3), *bounds), (t(S8, 5, 6, 7), t(S8, 5, 6, 7)))
     yield Case("div_const", Div(a, b, q(0.2), *bounds), (t(S8, 5, 6, 7), ints(S8, 7)))
     yield Case("div_broadcast", Div(a, b, q(0.2), *bounds), (t(S8, 300, 1), t(S8, 1, 300)))
+    for kind, scale in ((U8, 0.02), (S16, 3e-5), (S16, 2.0)):
+        ends = kind, (t(kind, 5, 6, 7), t(kind, 5, 6, 7))
+        op = Div(q(0.03, 117), q(0.2, 3), q(scale, 5), ends[0].low, ends[0].high - 7, kind)
+        yield Case(f"div_{kind.value}_{scale}", op, ends[1])
+    narrowed = Div(q(3e-5), q(2e-5), q(0.02, -3), -128, 100)
+    yield Case("div16_to8", narrowed, (t(S16, 5, 7), ints(S16, 7)))
     for i in (0, 3):
         x, y = SHAPES[i]
         yield Case(f"meant_{i}", Div(A, B, Y, *BOUNDS), (t(S8, *x, quant=A), t(S8, *y, quant=B)))

@@ -66,5 +66,9 @@ def norm_cases() -> Iterator[Case]:
     yield Case("norm_each", LayerNorm(gains, offsets, 8, 0, S8, q(0.03, -128)), (t(S8, 1, 3, 4, 18),))
     yield Case("norm16", LayerNorm((1 << 28,), offsets, 15, 1 << 40, S16, q(2.0**-12)), (t(S16, 5, 18),))
     yield Case("norm_to8", LayerNorm(gains, (77,), 7, 1, S8, q(0.05)), (t(S16, 3, 18),))
+    groups = {"sets": 3, "run": 6}
+    yield Case("norm_groups", LayerNorm(gains[:9], offsets[:9], 9, 7, S16, q(2.0**-11), **groups), (t(S16, 2, 3, 18),))
+    yield Case("norm_instances", LayerNorm(gains[:3], (5,), 9, 0, S8, q(0.02), sets=3, run=18), (t(S16, 6, 18),))
+    yield Case("norm_offsets", LayerNorm((1 << 14,), offsets, 9, 0, S16, q(2.0**-11), sets=2, run=1), (t(S8, 1, 2, 9),))
     yield Case("by_length", LayerNorm(gains, (0,), 8, 0, S8, q(0.03), around=-128), (t(S8, 1, 3, 4, 18),))
     yield Case("by_length16", LayerNorm((1 << 28,), (0,), 15, 9, S16, q(2.0**-12), around=7), (t(S16, 5, 18),))

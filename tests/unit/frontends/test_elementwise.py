@@ -116,6 +116,48 @@ def test_two_tensors(op: str, mode: Mode, shapes: tuple[tuple[int, ...], ...], t
     assert kinds(graph)[-1] in ("Add", "Mul")
 
 
+@pytest.mark.parametrize("op", ["Max", "Min"])
+@pytest.mark.parametrize("mode", ["ort", "single", "tflite"])
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16])
+def test_extremes_of_tensors_of_several_scales(op: str, mode: Mode, kind: Any, tmp_path: Path) -> None:
+    """Functions of them too, and more than two; each is rounded once, which keeps the order."""
+    net, step = Net(), 0.0003 if kind is np.int16 else 0.05
+    a, b, c = (
+        net.qdq(net.input((1, 3, 4, 5), name=n), step * f, 3, kind) for n, f in (("a", 1), ("b", 0.7), ("c", 1.6))
+    )
+    y = net.op("Relu", net.op(op, a, net.op("Sigmoid", b), net.op("Neg", c)))
+    y = net.qdq(y, step * 1.1, -4 if kind is np.int8 else 4, kind)
+    share = 0.3 if kind is np.int16 else 0.05
+    graph = agrees(net.model(y, opset=21, ir_version=10), tmp_path, share, mode=mode)
+    assert kinds(graph).count("Extremum") == 2
+
+
+def test_an_extreme_of_two_products_that_wait_for_their_scale(tmp_path: Path) -> None:
+    net = Net()
+    x = net.qdq(net.input((1, 3, 4, 5)))
+    a, b = (net.op("Conv", x, net.weights(net.ints(2, 3, 1, 1), 0.002)) for _ in range(2))
+    graph = agrees(net.model(net.qdq(net.op("Max", a, b), 0.03, 2)), tmp_path)
+    assert kinds(graph) == ["Conv2D", "Conv2D", "Extremum"]
+
+
+@pytest.mark.parametrize("mode", ["ort", "single", "tflite"])
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16])
+@pytest.mark.parametrize("shapes", [((1, 3, 4, 5), (1, 3, 4, 5)), ((2, 3, 5), (5,)), ((5,), (2, 3, 5))])
+def test_quotients_of_two_tensors(mode: Mode, kind: Any, shapes: tuple[tuple[int, ...], ...], tmp_path: Path) -> None:
+    """Divisors of either sign, near zero too, where quotients end at an end of the range."""
+    net, step = Net(), 1e-4 if kind is np.int16 else 0.02
+    a, b = (net.qdq(net.input(s, name=n), 0.05, 7, kind) for s, n in zip(shapes, "ab", strict=True))
+    y = net.qdq(net.op("Div", a, b), step, 1, kind)
+    assert kinds(agrees(net.model(y, opset=21, ir_version=10), tmp_path, mode=mode))[-1] == "Div"
+
+
+def test_a_quantized_constant_over_a_tensor_is_a_quotient(tmp_path: Path) -> None:
+    net = Net()
+    c = net.weights(net.ints(3, 1, 1), 0.03, zero=5)
+    y = net.op("Div", c, net.qdq(net.input((1, 3, 4, 5)), 0.05, -128))
+    assert kinds(agrees(net.model(net.qdq(y, 0.0917, 3)), tmp_path)) == ["Div"]
+
+
 @pytest.mark.parametrize("op", ["Add", "Sub", "Mul"])
 @pytest.mark.parametrize("left", [False, True])
 def test_quantized_constant_operand(op: str, left: bool, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from codegen.errors import ModelRejected
 from codegen.ir.quant import Mode
+from codegen.ops import LayerNorm
 
 from .models import Net, agrees, imported, kinds
 
@@ -42,14 +43,37 @@ def test_layer_normalization_without_bias_and_with_an_activation(tmp_path: Path)
 @pytest.mark.parametrize("shape", [(1, 3, 9), (1, 4, 5, 6)])
 @pytest.mark.parametrize("factors", [0.0, 1.0])
 def test_instance_normalization(shape: tuple[int, ...], dtype: Any, factors: float, tmp_path: Path) -> None:
-    """With the same factor for all channels, and with one for each."""
+    """With the same factor for all channels, and with one for each, which 16 bits have in the operator."""
     net = Net()
     parts = (net.const(1 + factors * net.rng.normal(0, 1, shape[1]), np.float32) for _ in range(2))
     y = net.op("InstanceNormalization", net.qdq(net.input(shape), *MEANINGS[dtype]), *parts)
-    share = 0.25 if dtype is np.int16 else 0.02  # rounded twice, to steps that are not much finer
-    found = kinds(agrees(model(net, y, dtype), tmp_path, share))
+    found = kinds(agrees(model(net, y, dtype), tmp_path))
     assert "LayerNorm" in found
-    assert ("Conv2D" in found) == bool(factors)
+    assert ("Conv2D" in found) == (bool(factors) and dtype is not np.int16)
+
+
+@pytest.mark.parametrize("dtype", MEANINGS)
+@pytest.mark.parametrize("shape", [(1, 6, 20), (1, 6, 40, 50)])
+def test_group_normalization(shape: tuple[int, ...], dtype: Any, tmp_path: Path) -> None:
+    """Of many numbers too, whose deviations in 16 bits have steps larger than the result's."""
+    net = Net()
+    parts = (net.const(net.rng.normal(1, 1, shape[1]), np.float32) for _ in range(2))
+    y = net.op("GroupNormalization", net.qdq(net.input(shape), *MEANINGS[dtype]), *parts, num_groups=3)
+    found = kinds(agrees(model(net, y, dtype), tmp_path))
+    assert "LayerNorm" in found
+    assert not any(kind.startswith("Float") for kind in found)
+
+
+def test_factors_behind_a_group_of_16_bits_are_the_operators_own(tmp_path: Path) -> None:
+    """A factor for each column after those of the channels: as many as there are numbers."""
+    net, shape = Net(), (1, 4, 3, 5)
+    parts = (net.const(net.rng.normal(1, 1, 4), np.float32) for _ in range(2))
+    x = net.qdq(net.input(shape), *MEANINGS[np.int16])
+    y = net.op("GroupNormalization", x, *parts, num_groups=2)
+    y = net.op("Mul", y, net.const(net.rng.normal(1, 0.5, 5), np.float32))
+    y = net.op("Relu", net.op("Sub", net.const(np.ones((4, 1, 1)), np.float32), y))
+    (norm,) = (n.op for n in agrees(model(net, y, np.int16), tmp_path).nodes if isinstance(n.op, LayerNorm))
+    assert (norm.sets, norm.run) == (2, 1)
 
 
 def test_a_factor_that_no_step_of_the_output_holds_is_refused(tmp_path: Path) -> None:

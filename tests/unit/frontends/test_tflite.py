@@ -342,7 +342,7 @@ FORMS = {
     "another depth": (one_hot("int8", 3), "LAM-IMPORT-014"),
     "sums of two scales": (pair("ADD_N", ("int8", "int8"), (0.1, 0.2)), "LAM-IMPORT-022"),
     "sums of 16 bits": (pair("ADD_N", ("int16", "int16"), (0.1, 0.1), "int16"), "LAM-OPS-REDUCTION-09"),
-    "a quotient of 16 bits": (pair("DIV", ("int16", "int16"), (0.1, 0.1), "int16"), "LAM-OPS-ELEMENTWISE-07"),
+    "a quotient of 16 bits": (pair("DIV", ("int16", "int16"), (0.1, 0.1), "int16"), "LAM-IMPORT-022"),
     "a comparison of two types": (pair("LESS", ("int8", "uint8"), (0.1, 0.1), "bool"), "LAM-IMPORT-022"),
     "a comparison of 16 bits by 8": (pair("EQUAL", ("int16", "int8"), (0.1, 0.1), "bool"), "LAM-IMPORT-022"),
     "a product of 8 bits by 16": (pair("BATCH_MATMUL", ("int8", "int16"), (0.1, 0.1), rows=4), "LAM-IMPORT-022"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -20,6 +21,7 @@ from codegen.ops import (
     L2Norm,
     LayerNorm,
     LogSoftmax,
+    Recurrent,
     Sigmoid16,
     Softmax,
     Softmax16,
@@ -29,9 +31,10 @@ from codegen.ops import (
     make_requant,
 )
 from codegen.ops.log_softmax import OUTPUT as LOG_OUTPUT
+from codegen.ops.recurrent import GateSteps
 from tests.contract.case import q
 
-S8, S16 = DType.S8, DType.S16
+S8, S16, S32 = DType.S8, DType.S16, DType.S32
 ONE = Quant(1.0)
 TFLITE_SOFTMAX = Softmax(Quant(0.125), Quant(2.0**-8, -128), S8, "tflite")
 SUM = GlobalSum(0, make_requant("single", 1.0, [2.0**-9], ONE, S8), S8, ONE)
@@ -58,6 +61,9 @@ def log_to(scale: float) -> Op:
 BYTE = (t(4),)
 BYTES = (t(4), t(4))
 ROW = (t(4, dtype=S16),)
+WORDS = ROW * 2
+CELL = Recurrent("rnn", ("tanh",), GateSteps((1,), (1,), (1,)), 0)
+CELL_INS = (t(2, 1, 4, dtype=S32), t(4, 4), t(4, dtype=S32), t(1, 4, dtype=S16))
 NORM = LayerNorm((1,), (0,), 0, 0, S8, ONE)
 SIZES = {
     "REDUCTION-05": ((SUM, (t(1, 129, 127, 1),)), (SUM, (t(1, 128, 128, 1),))),
@@ -116,6 +122,14 @@ SCALES = {
     "ELEMENTWISE-08": (
         (Div(q(2.0**22 * 0.999), ONE, ONE, -128, 127), BYTES),
         (Div(Quant(2.0**22), ONE, ONE, -128, 127), BYTES),
+    ),
+    "RECURRENT-11": (
+        (replace(CELL, reach=14), CELL_INS),
+        (replace(CELL, reach=15), CELL_INS),
+    ),
+    "ELEMENTWISE-08 of 16 bits": (
+        (Div(q(2.0**15 * 0.999), ONE, ONE, -128, 127, S16), WORDS),
+        (Div(Quant(2.0**15), ONE, ONE, -128, 127, S16), WORDS),
     ),
     "ELEMENTWISE-14": (
         (SquaredDifference(q(0.999), ONE, q(2.0**-12 * 1.001), S8, -128, 127), BYTES),

@@ -197,7 +197,18 @@ def test_quotients_are_the_real_ones_wherever_tflite_leaves_them_open() -> None:
     assert np.abs(np.clip(real + 3, -128, 127) - found).max() <= 0.5 + 1e-6
 
 
-S8, S16 = (TensorType((4,), kind, Quant(1.0)) for kind in (DType.S8, DType.S16))
+@pytest.mark.parametrize(("kind", "step"), [(DType.U8, 2.0**-3), (DType.S16, 2.0**-15), (DType.S16, 0.375)])
+def test_quotients_of_other_types_are_the_real_ones_rounded(kind: DType, step: float) -> None:
+    rng = np.random.default_rng(3)
+    a, b = (rng.integers(kind.low, kind.high + 1, 200_000).astype(kind.numpy) for _ in range(2))
+    op = Div(Quant(0.5, 7), Quant(0.75, 20), Quant(step, 3), kind.low, kind.high, kind)
+    (found,) = op.golden((a, b))
+    n, d = (a.astype(np.float64) - 7) * 0.5, (b.astype(np.float64) - 20) * 0.75
+    real = np.divide(n, d, where=d != 0, out=np.sign(n) * 1e9) / step
+    assert np.abs(np.clip(real + 3, kind.low, kind.high) - found).max() <= 0.5 + 1e-3
+
+
+S8, S16, S32 = (TensorType((4,), kind, Quant(1.0)) for kind in (DType.S8, DType.S16, DType.S32))
 REFUSED: dict[str, tuple[Op, tuple[TensorType, ...]]] = {
     "LAM-OPS-REDUCTION-09": (AddN(Quant(1.0), Quant(1.0), -128, 127), (S8, S16)),
     "LAM-OPS-REDUCTION-10": (AddN(Quant(1.0), Quant(1.0), -128, 127), (S8,) * 16),
@@ -206,7 +217,7 @@ REFUSED: dict[str, tuple[Op, tuple[TensorType, ...]]] = {
     "LAM-OPS-LOGIC-02": (Compare("<", Quant(1.0), Quant(2.0**14)), (S8, S8)),
     "LAM-OPS-LOGIC-10": (Compare("<", Quant(1.0), Quant(2.0**21), exact=True), (S16, S16)),
     "LAM-OPS-LOGIC-02 of 16 bits": (Compare("==", Quant(1.0), Quant(2.0**7)), (S16, S16)),
-    "LAM-OPS-ELEMENTWISE-07": (Div(Quant(1.0), Quant(1.0), Quant(1.0), -128, 127), (S8, S16)),
+    "LAM-OPS-ELEMENTWISE-07": (Div(Quant(1.0), Quant(1.0), Quant(1.0), -128, 127), (S8, S32)),
     "LAM-OPS-ELEMENTWISE-08": (Div(Quant(2.0**11), Quant(2.0**-11), Quant(1.0), -128, 127), (S8, S8)),
     "LAM-OPS-ELEMENTWISE-19": (WholeArithmetic("+"), (S8, S8)),
     "LAM-OPS-REDUCTION-01": (CumulativeSum(0, Quant(2.0**19), Quant(1.0), -128, 127), (S8,)),

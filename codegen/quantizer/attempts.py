@@ -1,7 +1,7 @@
 """The float rewrites that a recipe tries on a network, each for the judge to keep or not.
 
 Decides: which ones, by recipe and configuration, and in which order: bounds first, since equalisation goes further
-without them, then ranges between layers, and offsets last.  Leaves the rewrites to their files.
+without them, then ranges between layers and within tensors, and offsets last.  Leaves the rewrites to their files.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from codegen.quantizer.config import Rewrite, Switch
 from codegen.quantizer.rewrite.absorb import absorb, seen_floors
 from codegen.quantizer.rewrite.equalise import Equalising, equalise
 from codegen.quantizer.rewrite.extremes import Seen
+from codegen.quantizer.rewrite.level import level
 from codegen.quantizer.rewrite.record import Rewritten
 from codegen.quantizer.rewrite.smooth import smooth
 from codegen.quantizer.rewrite.unclip import has_bounds, unclip
@@ -50,6 +51,9 @@ def _attempts(recipe: RecipeName, asked: Rewrite) -> Iterator[Attempt]:
         yield Attempt("channels equalised, ReLU6 as ReLU", False, lambda graph, look: _freed(graph, rounds))
     elif unclipped == "try":
         yield Attempt("ReLU6 as ReLU", False, lambda graph, look: unclip(graph))
+    levelled = asked.level or usual
+    if levelled != "off":
+        yield Attempt("channels levelled", levelled == "on", lambda graph, look: level(graph, look()))
     smoothed = asked.smooth or ("try" if recipe == "best" else "off")
     if smoothed != "off":
         for share in _SHARES if asked.smooth_share is None else (asked.smooth_share,):

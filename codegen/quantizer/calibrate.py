@@ -24,6 +24,8 @@ from codegen.quantizer.weights import least_scales, quantized, rounded
 
 _BIAS = np.dtype(np.int32)
 _WIDE = 16
+_ROOM = 2.0
+"""Times what samples say of an activation, where integers are wide: others may go further, and it costs one bit."""
 _OF_EXTREMES = ("minmax", "moving_average", "fixed")
 """Methods that look at least and greatest numbers only."""
 
@@ -81,11 +83,13 @@ def _stored(tensor: Tensor, seen: Mapping[str, Statistics], spec: Spec, least: f
 
 
 def _widened(tensor: Tensor, found: tuple[float, float], spec: Spec) -> tuple[float, float]:
-    """The range with the room that was asked for, where integers are wide enough and nobody gives another."""
-    if spec.bits < _WIDE or spec.low is not None:
+    """The range with room for what samples did not show, where integers are wide enough."""
+    if spec.bits < _WIDE:
         return found
     low, high = found
-    return min(tensor.headroom * low, -tensor.reach), max(tensor.headroom * high, tensor.reach)
+    known = tensor.role == "input" or tensor.reach or tensor.headroom > 1
+    room = tensor.headroom if known else _ROOM
+    return min(room * low, -tensor.reach), max(room * high, tensor.reach)
 
 
 def natural(low: float, high: float, spec: Spec) -> Stored:

@@ -84,9 +84,12 @@ class GatedMoments(Moments):
 
     def second(self, centred: float = 0.0) -> Array:
         """Second moments for each output, those that let more through counting more."""
-        mean = self.mean
-        whole = self._squares / np.maximum(self._counts, 1e-30) - centred * mean[:, :, None] * mean[:, None, :]
-        return np.asarray(whole * (self._counts / max(self.count, 1)))
+        mean, shares = self.mean, self._counts / max(self.count, 1)
+        whole = self._squares / np.maximum(self._counts, 1e-30)
+        for one, numbers, share in zip(whole, mean, shares, strict=True):  # all at once would be twice as many again
+            one -= centred * numbers[:, None] * numbers
+            one *= share
+        return np.asarray(whole)
 
     def rows(self, weights: Array) -> Array:
         """The weights, or what is known of each of them, as [groups * outputs, 1, terms]."""

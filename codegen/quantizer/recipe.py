@@ -27,7 +27,7 @@ from codegen.quantizer.places import Constant, Places, natural_bounds
 from codegen.quantizer.products import products
 from codegen.quantizer.ranging import ByMethod, least_at_readers
 from codegen.quantizer.rewrite.exact import rewritten
-from codegen.quantizer.rewrite.extremes import observe_extremes
+from codegen.quantizer.rewrite.extremes import Seen, observe_extremes
 from codegen.quantizer.rewrite.moved import AllMoved, both_moved
 from codegen.quantizer.room import joins, samples_at_once
 from codegen.quantizer.scheme import Runner, Scheme
@@ -172,6 +172,7 @@ class Recipe:
         self._wanted = self._outputs(self._network.graph, Scheme())
         self._stages: list[Stage] = []
         self._best: State | None = None
+        self._looked_at: tuple[RealGraph, Seen] | None = None
         self._sqnr = self._unseen = -CEILING
 
     @property
@@ -200,14 +201,20 @@ class Recipe:
 
     def _rewritten(self, best: State, attempt: Attempt, counted: bool) -> State:
         """A float rewrite of the best; its numbers are `counted` where methods that nobody has chosen yet need that."""
-        graph, given = best.network.graph, self._given
-        made = attempt.rewritten(graph, lambda: observe_extremes(graph, given.runner, in_turn(given.ranging)))
+        graph = best.network.graph
+        made = attempt.rewritten(graph, lambda: self._extremes(graph))
         if not made.record.pairs:
             return best
         choices = replace(best.choices, means={})  # channels have other sizes
         looks = 2 if counted else passes(best.network.places, best.asking)
         network = self._seen(made.graph, both_moved(best.network.moved, made.record.moved), looks)
         return self._tried(attempt.name, network, best.asking, choices, insisted=attempt.insisted)
+
+    def _extremes(self, graph: RealGraph) -> Seen:
+        """Those of the network's channels, looked for once in each network."""
+        if self._looked_at is None or self._looked_at[0] is not graph:
+            self._looked_at = graph, observe_extremes(graph, self._given.runner, in_turn(self._given.ranging))
+        return self._looked_at[1]
 
     def _by_layer(self, best: State, methods: tuple[Method, ...]) -> State:
         """Each tensor's own method."""

@@ -19,6 +19,8 @@ from codegen.records import record
 
 _BLOCK = 64
 """Terms that are gone through before what they change is carried to all the others, as one matrix product."""
+_AT_ONCE = 1 << 20
+"""Numbers of moments whose inverses are in memory together, but for a group that has more."""
 _NEARLY = 1 - 1e-9
 """What rounding may make of a slope that is just beyond half a step."""
 _BEYOND_HALF = 0.5 + 1e-9
@@ -56,8 +58,23 @@ class Problem:
 def fed_back(problem: Problem, steps: Array, damping: float = 0.01) -> Array:
     """Integers of one term after the other, the terms that are left making up for the error so far.
 
-    The terms of greatest moments come first; `damping` times the mean moment is added to each.
+    The terms of greatest moments come first; `damping` times the mean moment is added to each.  Groups, which have
+    nothing to do with each other, are gone through some at a time: matrices of all of them would take several times
+    the memory of the moments.
     """
+    groups, terms = len(problem.moments), problem.moments.shape[-1]
+    together = max(1, _AT_ONCE // max(terms * terms, 1))
+    wide = np.broadcast_to(steps, problem.weights.shape)
+    parts = [slice(at, at + together) for at in range(0, groups, together)]
+    found = [
+        _fed_back(replace(problem, weights=problem.weights[p], moments=problem.moments[p]), wide[p], damping)
+        for p in parts
+    ]
+    return np.concatenate(found) if found else np.empty_like(problem.weights)
+
+
+def _fed_back(problem: Problem, steps: Array, damping: float) -> Array:
+    """Integers of some groups."""
     diagonal = np.diagonal(problem.moments, axis1=-2, axis2=-1)
     order = np.argsort(-diagonal, axis=-1, kind="stable")
     damped = _damped(problem.moments, diagonal, damping)
@@ -65,8 +82,7 @@ def fed_back(problem: Problem, steps: Array, damping: float = 0.01) -> Array:
     carried = np.swapaxes(np.linalg.cholesky(np.linalg.inv(damped)), -1, -2)
     everywhere = np.broadcast_to(order[:, None, :], problem.weights.shape)
     weights = np.take_along_axis(problem.weights, everywhere, 2)
-    wide = np.take_along_axis(np.broadcast_to(steps, weights.shape), everywhere, 2)
-    found = _carry_errors(weights, wide, carried, problem)
+    found = _carry_errors(weights, np.take_along_axis(steps, everywhere, 2), carried, problem)
     integers = np.empty_like(found)
     np.put_along_axis(integers, everywhere, found, 2)
     return integers
@@ -105,13 +121,17 @@ def descended(problem: Problem, steps: Array, integers: Array, sweeps: int = 20)
     for _ in range(sweeps):
         left = np.ix_(groups, outputs)
         found, here = integers[left], slope[left]
-        moments = problem.moments if len(groups) == len(problem.moments) else problem.moments[groups]
-        moved = _swept(replace(problem, moments=moments), steps[left], found, here)
+        moved = _swept(_some(problem, groups), steps[left], found, here)
         integers[left], slope[left] = found, here
         groups, outputs = groups[moved.any(axis=1)], outputs[moved.any(axis=0)]
         if not groups.size:
             break
     return integers
+
+
+def _some(problem: Problem, groups: Array) -> Problem:
+    """The problem with the moments of some groups, in their order."""
+    return problem if len(groups) == len(problem.moments) else replace(problem, moments=problem.moments[groups])
 
 
 def _swept(problem: Problem, steps: Array, integers: Array, slope: Array) -> Array:

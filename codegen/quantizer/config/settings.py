@@ -37,6 +37,7 @@ class Rewrite:
 
     equalize: Annotated[Switch | None, SWITCH, "Channels of neighbouring layers are brought to equal ranges."] = None
     equalize_rounds: Annotated[int | None, whole(1, 100), "How often all pairs are gone through."] = None
+    level: Annotated[Switch | None, SWITCH, "Channels of a tensor come as far as its widest one."] = None
     absorb: Annotated[Switch | None, SWITCH, "A bias that keeps a channel far from zero moves into the next layer."] = (
         None
     )

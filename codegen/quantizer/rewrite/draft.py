@@ -73,6 +73,12 @@ class Draft:
         numbers = numbers_of(value).astype(np.float64)
         return numbers if np.isfinite(numbers).all() else None
 
+    def numbers(self, name: str) -> Array:
+        """The numbers of a constant that is known to be one."""
+        found = self.constant(name)
+        assert found is not None, name
+        return found
+
     def is_shared(self, name: str) -> bool:
         """Whether a constant is read more than once."""
         return sum(node.inputs.count(name) for node in self.readers(name)) > 1 or name in self._fixed

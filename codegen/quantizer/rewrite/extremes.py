@@ -9,6 +9,7 @@ import numpy as np
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
 from codegen.quantizer.rewrite.draft import Draft
+from codegen.quantizer.rewrite.factors import factors_of
 from codegen.quantizer.rewrite.product import product_of
 from codegen.quantizer.scheme import Runner
 from codegen.records import record
@@ -28,12 +29,12 @@ class Extremes:
 
 
 Seen = Mapping[str, Extremes]
-"""By value; the channels are those of the product that writes the value or reads it."""
+"""By value; the channels are those of the product that writes the value or reads it, or of one further away."""
 
 
 def channel_axes(graph: RealGraph) -> dict[str, int]:
-    """What products read and write, and where its channels lie."""
-    draft, axes = Draft(graph), dict[str, int]()
+    """What products read and write, and what lies between with the same channels, and where these lie."""
+    draft, axes = Draft(graph), {name: channels.axis for name, channels in factors_of(graph).tensors.items()}
     for product in filter(None, (product_of(draft, node) for node in graph.nodes)):
         axes |= {product.x: product.x_axis, product.y: product.y_axis}
     return axes

@@ -19,6 +19,7 @@ from codegen.real.window import Conv
 from tests.support.float_networks import Maker
 
 ONLY = {"correct": {"bias": "none", "weights": "nearest"}, "search": {"methods": ["minmax"]}}
+LEVELLED = "channels levelled"
 SMOOTH, ABSORBED = "channels smoothed by 0.5", "biases absorbed"
 EQUALISED, FREED = "channels equalised", "channels equalised, ReLU6 as ReLU"
 
@@ -52,11 +53,13 @@ def test_recipes_try_more_and_more_and_a_configuration_goes_before_them() -> Non
         return [(a.name, a.insisted) for a in attempts_of(recipe, Rewrite(**asked))]  # type: ignore[arg-type]
 
     assert names("fast") == []
-    assert [n for n, _ in names("default")] == [EQUALISED, FREED, ABSORBED]
-    assert [n for n, _ in names("best")] == [EQUALISED, FREED, SMOOTH, "channels smoothed by 0.75", ABSORBED]
+    assert [n for n, _ in names("default")] == [EQUALISED, FREED, LEVELLED, ABSORBED]
+    smoothed = [SMOOTH, "channels smoothed by 0.75"]
+    assert [n for n, _ in names("best")] == [EQUALISED, FREED, LEVELLED, *smoothed, ABSORBED]
     assert names("fast", smooth="on", smooth_share=0.25) == [("channels smoothed by 0.25", True)]
-    assert names("default", equalize="off", absorb="on") == [("ReLU6 as ReLU", False), (ABSORBED, True)]
-    assert names("default", relu6_to_relu="on", absorb="off") == [("ReLU6 as ReLU", True), (EQUALISED, False)]
+    assert names("default", equalize="off", level="off", absorb="on") == [("ReLU6 as ReLU", False), (ABSORBED, True)]
+    asked = {"relu6_to_relu": "on", "absorb": "off", "level": "on"}
+    assert names("default", **asked) == [("ReLU6 as ReLU", True), (EQUALISED, False), (LEVELLED, True)]
 
 
 def test_rounds_of_equalisation_are_those_that_are_asked_for() -> None:

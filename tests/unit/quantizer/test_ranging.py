@@ -88,7 +88,7 @@ def test_a_recipe_tries_each_tensors_own_method_and_judges_as_is_asked(measure: 
     given = [{n: rng.normal(0, 1, graph.type(n).shape).astype(np.float32) for n in graph.inputs} for _ in range(12)]
     config = {
         "search": {"each": "layer", "methods": ["minmax", "mse", "percentile"], "measure": measure},
-        "rewrite": {"equalize": "off", "absorb": "off", "relu6_to_relu": "off"},
+        "rewrite": {"equalize": "off", "level": "off", "absorb": "off", "relu6_to_relu": "off"},
         "correct": {"weights": "nearest"},
     }
     asked = asked_of(parse_config({"quantize": config}, "here"), Places(graph))
@@ -121,7 +121,7 @@ def test_each_tensors_method_is_open_though_one_for_all_was_kept() -> None:
     given = [{n: rng.normal(0, 1, graph.type(n).shape).astype(np.float32) for n in graph.inputs} for _ in range(12)]
     config = {
         "search": {"each": "layer", "methods": ["minmax", "mse", "octav"]},
-        "rewrite": {"equalize": "off", "absorb": "off", "relu6_to_relu": "off"},
+        "rewrite": {"equalize": "off", "level": "off", "absorb": "off", "relu6_to_relu": "off"},
         "correct": {"weights": "nearest", "bias": "none"},
     }
     asked = asked_of(parse_config({"quantize": config}, "here"), Places(graph))

@@ -167,7 +167,7 @@ def test_what_is_fitted_to_some_samples_is_not_kept_where_it_loses_on_the_others
 
         monkeypatch.setattr(Recipe, "_judged", fitted_judge)
         config = {
-            "rewrite": {"equalize": "off", "absorb": "off", "relu6_to_relu": "off"},
+            "rewrite": {"equalize": "off", "level": "off", "absorb": "off", "relu6_to_relu": "off"},
             "search": {"methods": ["octav"]},
         }
         stages = cook(graph, "default", config=config).stages
@@ -267,7 +267,7 @@ def test_states_are_those_of_a_first_run() -> None:
 def test_what_the_configuration_decides_is_not_tried() -> None:
     config = {
         "correct": {"bias": "none", "weights": "feedback"},
-        "rewrite": {"equalize": "off", "absorb": "off", "relu6_to_relu": "off"},
+        "rewrite": {"equalize": "off", "level": "off", "absorb": "off", "relu6_to_relu": "off"},
         "search": {"methods": ["octav"]},
     }
     names = [s.name for s in cook(random_network(3), "default", config=config).stages]

@@ -18,7 +18,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from codegen.ir.form import Field, Scratch
+from codegen.ir.form import Field, Scratch, Told
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType, Requant
 from codegen.ir.shape import Window, row_pixels
@@ -72,9 +72,28 @@ class MveDenseContext(MveContext):
     few: bool
 
     @property
+    def told(self) -> Told:
+        """Of pixels that lie together: how many, their channels, and their inputs where these unroll no loop."""
+        if not self.by_pixels:
+            return Told((), 0.0)
+        looped = self.form in ("pairs", "vector") and not self.has_one_turn
+        names = ("c_out", "run", *(("inputs", "c_in") if looped else ()), *(() if self.rest else ("tile",)))
+        return Told(names, row=6 + 6.0 * self.run)
+
+    @property
+    def has_one_turn(self) -> bool:
+        """Whether pairs take all that they read of a row in one turn, without a loop."""
+        return self.turn > 0 and self.row_chunks == self.turn
+
+    @property
+    def in_turns(self) -> bool:
+        """Whether pairs take what they read in a loop of so many turns as there are."""
+        return self.turn > 0 and self.rows == 1 and not self.has_one_turn
+
+    @property
     def chunks(self) -> int:
         """Vectors per window."""
-        return -(-self.inputs // CHUNK)
+        return (self.inputs + CHUNK - 1) // CHUNK
 
     @property
     def block_words(self) -> int:
@@ -94,7 +113,7 @@ class MveDenseContext(MveContext):
     @property
     def blocks(self) -> int:
         """Blocks of the packed stream."""
-        return -(-self.c_out // LANES)
+        return (self.c_out + LANES - 1) // LANES
 
     @property
     def x_step(self) -> int:
@@ -104,7 +123,7 @@ class MveDenseContext(MveContext):
     @property
     def paired(self) -> int:
         """Pixels of a row that are made two at a time."""
-        return self.run // 2 * 2 if self.form == "pairs" else 0
+        return self.run - self.run % 2 if self.form == "pairs" else 0
 
     @property
     def unpaired(self) -> int:

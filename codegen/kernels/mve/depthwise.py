@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from codegen.ir.form import Field, Scratch
+from codegen.ir.form import Field, Scratch, Told
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType, Requant
 from codegen.kernels.common import range_field
@@ -40,6 +40,14 @@ class MveDepthwiseContext(common.MveContext):
     channels: int
     w_out: int
     few: bool
+
+    @property
+    def told(self) -> Told:
+        """Channels and widths; and the stride where weights are spread.  Each tile of a group asks."""
+        spread = self.vectors > 1
+        names = ("channels", "w_in", "w_out", *(() if self.rest else ("tile",)))
+        tiles = -(-self.w_out // self.tile) * -(-self.channels // _GROUP)
+        return Told((*names, "stride") if spread else names, row=(110.0 if spread else 32.0) * tiles)
 
     @property
     def planes(self) -> int:

@@ -454,6 +454,29 @@ static inline void lam_mve_pairs(lam_mve_job *job, int mode, int each)
 #endif
 }
 
+#define LAM_MVE_TURNED_PAIRS_OF(MODE, FACTORS) \
+    do { \
+        if (turn == 4) { \
+            LAM_MVE_ONE_ROW(MODE, FACTORS, LAM_MVE_FOUR); \
+        } else { \
+            LAM_MVE_ONE_ROW(MODE, FACTORS, LAM_MVE_THREE); \
+        } \
+    } while (0)
+
+/* Two pixels as lam_mve_pairs, `turn` chunks at a time: 4 or 3, which divide the job's chunks.  `turn` is a constant, how many
+ * turns there are is not. */
+static inline void lam_mve_turned_pairs(lam_mve_job *job, int mode, int each, int32_t turn)
+{
+#if LAM_MVE
+    LAM_MVE_JOB(held);
+    job->turns = job->chunks / turn;
+    LAM_MVE_FORM(LAM_MVE_TURNED_PAIRS_OF);
+#else
+    LAM_UNUSED(turn);
+    lam_mve_pairs(job, mode, each);
+#endif
+}
+
 /* Two pixels as lam_mve_pairs, whose windows are `rows` rows of chunks * 16 inputs: where the job's table has them, or of one
  * row at x0 and x1.  The loop takes `turn` chunks at a time: 4 or 3 for one row, 6 or 3 for more, which divide `chunks`.
  * All are constants. */

@@ -62,6 +62,7 @@ FORMS = {
     "lam_mve_kept": 200,
     "lam_mve_pairs": 296,
     "lam_mve_row_pairs": 200,
+    "lam_mve_turned_pairs": 200,
     "lam_mve_vector": 160,
 }
 """Bytes of primitives that a build for size holds once for each choice of their constants."""

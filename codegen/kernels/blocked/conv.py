@@ -72,7 +72,7 @@ class BlockedContext(RunSizes):
     def told(self) -> Told:
         """How many channels there are: each group of them asks."""
         groups = sum(piece.count for piece in self.pieces) * -(-self.c_out // self.channels)
-        return Told(("c_out",), row=8.0 * groups)
+        return Told(("c_out",), row=20.0 * groups)
 
     @property
     def w_t(self) -> str:

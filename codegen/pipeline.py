@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from codegen.emit import EmitOptions, emit_options, network_name, project_files, selftest_vectors
+from codegen.emit import EmitOptions, emit_options, network_name, project_files, selftest_vectors, shared
 from codegen.errors import CompileError, ModelRejected
 from codegen.frontends import import_model, model_digest
 from codegen.ir.form import Form
@@ -27,6 +27,7 @@ from codegen.planning.real import as_asked
 from codegen.prove import ShadowReport, prove
 from codegen.records import record
 from codegen.report.manifest import Asked, build_manifest
+from codegen.report.speed import instructions_about
 from codegen.schedule import misfits
 from codegen.target import Target
 from codegen.toolkit import HOUSE, Toolkit
@@ -112,7 +113,7 @@ def reach(imported: Graph, target: Target, options: Options, tools: Toolkit = HO
 def lowered(imported: Graph, plan: Plan, kernels: Mapping[int, Form], target: Target, options: Options) -> Reached:
     """Plan to Program, and whether it fits."""
     verify_plan(plan)
-    program = lower_plan(plan, kernels)
+    program = shared(lower_plan(plan, kernels), target.isa, instructions_about(plan, kernels, target))
     verify_program(program)
     return Reached(imported, plan.graph, kernels, plan, program, misfits(plan, in_flash(program, options), target))
 

@@ -8,6 +8,7 @@ from codegen.emit.names import network_name
 from codegen.emit.project import Vector, fill_pattern, project_files, selftest_crc, with_documents
 from codegen.emit.render import render
 from codegen.emit.selftest import selftest_vectors
+from codegen.emit.sharing import shared
 from codegen.emit.spelling import array_lines
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "render",
     "selftest_crc",
     "selftest_vectors",
+    "shared",
     "weight_blob",
     "with_documents",
     "write_project",

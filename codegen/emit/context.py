@@ -14,7 +14,7 @@ import numpy as np
 from codegen.emit.about import memory_map
 from codegen.emit.addresses import Names
 from codegen.emit.blob import BLOB_HEADER_BYTES, Fit
-from codegen.emit.functions import FieldView, FunctionView
+from codegen.emit.functions import FieldView, FunctionView, code_views
 from codegen.emit.groups import GroupView, group_views
 from codegen.emit.interface import PortView, StateView, StreamView, port_view, state_view, stream_view
 from codegen.emit.names import comment, package_version
@@ -98,7 +98,10 @@ class EmitOptions:
 
 @record(kw_only=True)
 class ModelView:
-    """All that the project's templates see; `form` is what the caller chose."""
+    """All that the project's templates see; `form` is what the caller chose.
+
+    `functions` are the layers' shapes, `codes` the functions that are emitted for them.
+    """
 
     name: str
     upper: str
@@ -111,6 +114,7 @@ class ModelView:
     input_t: str
     output_t: str
     functions: tuple[FunctionView, ...]
+    codes: tuple[FunctionView, ...]
     groups: tuple[GroupView, ...]
     const_rows: tuple[ArrayView, ...]
     tables: tuple[TableView, ...]
@@ -185,6 +189,7 @@ def build_view(program: Program, options: EmitOptions, fit: Fit | None = None) -
         input_t=_common_type(program.inputs),
         output_t=_common_type(program.outputs),
         functions=tuple(names.functions.values()),
+        codes=code_views(program, names.functions),
         groups=groups,
         const_rows=tuple(_const_row(r, names.padding[r.dtype, r.value]) for r in program.const_rows),
         tables=tuple(steps.tables.values()),

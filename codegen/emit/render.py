@@ -10,6 +10,7 @@ import jinja2
 from codegen.emit.compiled import KeptBeside
 from codegen.emit.context import ModelView
 from codegen.emit.functions import FunctionView
+from codegen.emit.numbers import with_locals
 from codegen.errors import TemplateBroken
 from codegen.errors.base import first_line
 from codegen.resources import ROOTS, Roots
@@ -60,8 +61,8 @@ def source_texts(view: ModelView, roots: Roots = ROOTS) -> dict[str, str]:
 
 def render_layers(view: ModelView, roots: Roots = ROOTS) -> str:
     """The file of layer functions, with the runtime headers that their kernels declare."""
-    bodies = [render_kernel(f, roots) for f in view.functions]
-    headers = sorted({header for f in view.functions for header in f.headers})
+    bodies = [render_kernel(f, roots) for f in view.codes]
+    headers = sorted({header for f in view.codes for header in f.headers})
     return render("layers.c.j2", roots, m=view, bodies=bodies, headers=headers)
 
 
@@ -69,7 +70,8 @@ def render_kernel(function: FunctionView, roots: Roots = ROOTS) -> str:
     """One layer function, without the blank lines in function bodies that macros leave behind."""
     lines = _rendered(function, roots).rstrip().splitlines()
     following = [*lines[1:], ""]
-    return "\n".join(line for line, after in zip(lines, following, strict=True) if line or not after.startswith(" "))
+    text = "\n".join(line for line, after in zip(lines, following, strict=True) if line or not after.startswith(" "))
+    return with_locals(text) if function.told else text
 
 
 def _rendered(function: FunctionView, roots: Roots) -> str:

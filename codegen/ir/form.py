@@ -121,6 +121,18 @@ class Mix:
         return Mix(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
 
+@record
+class Told:
+    """Which literals of a kernel's context its function may be told at each call, so that it serves several shapes.
+
+    They are fields of the context that hold integers, and none by which an innermost loop is unrolled or reaches for
+    what it reads.  `row`: about how many instructions more an output row takes then.
+    """
+
+    names: tuple[str, ...]
+    row: float
+
+
 @record(eq=False)
 class Form:
     """A kernel as it serves one node.

@@ -30,10 +30,22 @@ from codegen.ir.weights import Params, Slices, WeightsProgram
 from codegen.records import record
 
 
+@record
+class OneShape:
+    """How a function of another shape serves this one: the symbol of that function, and what it is told at a call.
+
+    All that one function serves have the same names, in the same order; it has the symbol of the first of them.
+    """
+
+    code: str
+    numbers: Mapping[str, int]
+
+
 @record(eq=False)
 class KernelFn:
-    """One emitted function: a kernel's template with its numbers, shared by layers of equal context.
+    """One shape of a kernel: its template with its numbers, shared by layers of equal context.
 
+    It is an emitted function, unless `shape` says that one serves several shapes.
     `offsets` places each params field, in bytes; `sizes` counts its elements; `abouts` says what it means;
     `headers` are as in Form.
     """
@@ -51,6 +63,12 @@ class KernelFn:
     sizes: Mapping[str, int]
     abouts: Mapping[str, str]
     headers: tuple[str, ...]
+    shape: OneShape | None = None
+
+    @property
+    def code(self) -> str:
+        """The symbol of the function that is called."""
+        return self.shape.code if self.shape else self.symbol
 
 
 @record

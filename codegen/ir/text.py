@@ -56,7 +56,8 @@ def program_text(program: Program) -> str:
     lines = [f"program {program.name}: arena {program.arena_bytes} B, params {program.params_bytes} B"]
     lines += [f"  input {p.name} {_operand(p.operand)}" for p in program.inputs]
     for fn in program.functions:
-        lines.append(f"  function {fn.symbol}: {fn.template} {fn.in_dtype.value} -> {fn.out_dtype.value}")
+        told = f" as {fn.shape.code} {dict(fn.shape.numbers)}" if fn.shape else ""
+        lines.append(f"  function {fn.symbol}: {fn.template} {fn.in_dtype.value} -> {fn.out_dtype.value}{told}")
     for position, group in enumerate(program.groups):
         lines.append(f"  group {position}")
         lines += [f"    {i}: {_call(call)}" for i, call in enumerate(group.calls)]

@@ -119,7 +119,7 @@ class RunSizes:
 
     def outputs_by(self, size: int) -> tuple[tuple[int, int, int], ...]:
         """(first output, end, outputs at a time): whole groups of this size, then the outputs left over."""
-        whole = self.c_out // size * size
+        whole = self.c_out - self.c_out % size
         return tuple(g for g in ((0, whole, size), (whole, self.c_out, self.c_out - whole)) if g[0] < g[1])
 
 
@@ -136,7 +136,7 @@ class PixelSizes:
     @property
     def paired(self) -> int:
         """Channels that have a partner."""
-        return self.c_out & ~1
+        return self.c_out - self.c_out % 2
 
     @property
     def c_even(self) -> int:

@@ -60,7 +60,7 @@ def _record(plan: Plan, node_index: int, group: int, call: Call) -> LayerRecord:
         shape=view.outs[0].shape,
         dtype=view.outs[0].dtype.value,
         kernel=call.fn.kernel,
-        function=f"{graph.name}_{call.fn.symbol}",
+        function=f"{graph.name}_{call.fn.code}",
         macs=view.op.macs(view.ins, view.outs),
         parameters=sum(c.size for c in view.consts if c is not None),
         weights_bytes=layer_weights(call),
@@ -78,6 +78,14 @@ def layer_weights(call: Call) -> int:
     if call.slices is not None:
         return sum(params.bytes for params in call.slices.params)
     return call.params.bytes if call.params else 0
+
+
+def shared_function(call: Call, program: Program) -> str:
+    """That one function serves the layer's shape and others, and what it is told of them; empty where none does."""
+    if call.fn.shape is None:
+        return ""
+    shapes = sum(fn.code == call.fn.code for fn in program.functions)
+    return f"one function for {shapes} shapes, told {', '.join(call.fn.shape.numbers)}"
 
 
 def weights_way(call: Call, program: Program) -> str:

@@ -119,6 +119,15 @@ def estimated_cycles(graph: Graph, kernels: Mapping[int, Form], chip: Target, pl
     return None if found is None else round(sum(one.all_cycles for one in found.values()))
 
 
+def instructions_about(plan: Plan, kernels: Mapping[int, Form], chip: Target) -> float:
+    """Of one run; where the core's file does not say, as many as there are products."""
+    found = estimates(plan.graph, kernels, chip, plan)
+    if found is not None:
+        return sum(one.instructions for one in found.values())
+    views = map(plan.graph.view, plan.graph.nodes)
+    return float(sum(view.op.macs(view.ins, view.outs) for view in views))
+
+
 def layer_cycles(view: NodeView, form: Form, chip: Target) -> float | None:
     """Of one layer whose tensors lie in the fastest memory; None as of `estimates`."""
     if chip.speed is None or _rates(view, form, chip) is None:

@@ -38,7 +38,7 @@ from codegen.pipeline import Reached, finish, reach, read_model
 from codegen.planning import accelerator_notes, choose_mode, of_chip, planning_notes, settled
 from codegen.prove import prove
 from codegen.records import record
-from codegen.report.layers import describe_rows, layer_weights, weights_way
+from codegen.report.layers import describe_rows, layer_weights, shared_function, weights_way
 from codegen.report.plan import plan_record
 from codegen.report.speed import estimated_cycles, layer_cycles
 from codegen.report.stack import plan_with_stack
@@ -207,9 +207,11 @@ def _layers(planned: Reached, chip: Target, table: KernelTable) -> tuple[LayerRo
     graph, plan = planned.graph, planned.plan
     packed: dict[str, int] = {}
     ways: dict[str, str] = {}
+    shared: dict[str, str] = {}
     for group in planned.program.groups if planned.program else ():
         packed |= {call.node.name: layer_weights(call) for call in group.calls}
         ways |= {call.node.name: weights_way(call, planned.program) for call in group.calls if planned.program}
+        shared |= {call.node.name: shared_function(call, planned.program) for call in group.calls if planned.program}
     broken = {e.where: e.code for e in planned.problems if isinstance(e, _OF_A_NODE)}
     left = left_to_core(graph, chip) if chip.accelerator else {}
     rows: list[LayerRow] = []
@@ -221,7 +223,7 @@ def _layers(planned: Reached, chip: Target, table: KernelTable) -> tuple[LayerRo
                 name=node.name,
                 operator=type(node.op).__name__,
                 kernel="(none: a view)" if plan and index in plan.views else form.kernel if form else "",
-                form=_why(form, view, chip, table) if form else "",
+                form="; ".join(filter(None, (_why(form, view, chip, table), shared.get(node.name)))) if form else "",
                 inputs=tuple(node.inputs[i] for i in view.dynamic),
                 output=node.outputs[0],
                 in_shapes=tuple(view.ins[i].shape for i in view.dynamic),

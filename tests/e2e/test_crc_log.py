@@ -149,7 +149,7 @@ def test_a_chip_with_8_kb_says_the_same(tmp_path: Path) -> None:
 def sabotage_kernel(made: Project, number: int) -> str:
     """One bit of the kernel's results is wrong; the first tensor that it makes."""
     program = made.compiled.program
-    functions = list(dict.fromkeys(call.fn.symbol for group in program.groups for call in group.calls))
+    functions = list(dict.fromkeys(call.fn.code for group in program.groups for call in group.calls))
     symbol = f"{made.name}_{functions[number % len(functions)]}"
     path = made.folder / "src" / f"{made.name}_layers.c"
     text = path.read_text()
@@ -165,7 +165,7 @@ def sabotage_kernel(made: Project, number: int) -> str:
         (t.index, t.value)
         for t in program.tensors
         for call in calls
-        if f"{made.name}_{call.fn.symbol}" == symbol and t.value == call.outputs[0].value
+        if f"{made.name}_{call.fn.code}" == symbol and t.value == call.outputs[0].value
     )[1]
 
 
@@ -238,7 +238,7 @@ def test_a_board_that_stops_says_in_which_layer(tmp_path: Path) -> None:
     require_tool("gcc")
     made = written(tmp_path / "net", compiled("digits"))
     path = made.folder / "src" / f"{made.name}_layers.c"
-    kernel = made.compiled.program.groups[-1].calls[-1].fn.symbol
+    kernel = made.compiled.program.groups[-1].calls[-1].fn.code
     text = re.sub(
         rf"(?m)^(void {made.name}_{kernel}\([^)]*\)\n{{)", r"#include <stdlib.h>\n\1\n    exit(3);", path.read_text()
     )

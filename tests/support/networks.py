@@ -99,7 +99,8 @@ def mobilenet_v2(width: float, size: int, classes: int = 1000) -> onnx.ModelProt
     table = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
     for expansion, channels, repeats, stride in table:
         for i in range(repeats):
-            x = _inverted_residual(net, x, expansion, _by_eight(channels * width), stride if i == 0 else 1)
+            inner = x.shape[1] * expansion
+            x = _inverted_residual(net, x, inner, _by_eight(channels * width), stride if i == 0 else 1)
     return net.model(net.classify(net.relu6(net.conv(x, _by_eight(1280 * max(1.0, width)), 1)), classes))
 
 
@@ -118,16 +119,31 @@ def searched(size: int = 96, classes: int = 10) -> onnx.ModelProto:
         *((4, 24, 7, 1), (4, 40, 5, 2), (3, 40, 7, 1), (3, 48, 5, 1)),
     )
     for expansion, channels, window, stride in table:
-        x = _inverted_residual(net, x, expansion, channels, stride, window)
+        x = _inverted_residual(net, x, x.shape[1] * expansion, channels, stride, window)
     return net.model(net.classify(x, classes))
 
 
-def _inverted_residual(net: FloatNet, x: Tensor, expansion: int, out: int, stride: int, window: int = 3) -> Tensor:
-    inner = x.shape[1] * expansion
-    y = x if expansion == 1 else net.relu6(net.conv(x, inner, 1))
-    y = net.relu6(net.conv(y, inner, window, stride, groups=inner))
+def _inverted_residual(net: FloatNet, x: Tensor, inner: int, out: int, stride: int, kernel: int = 3) -> Tensor:
+    y = x if inner == x.shape[1] else net.relu6(net.conv(x, inner, 1))
+    y = net.relu6(net.conv(y, inner, kernel, stride, groups=inner))
     y = net.conv(y, out, 1)
     return net.add(x, y) if stride == 1 and x.shape[1] == out else y
+
+
+def mcunet_vww(size: int = 80) -> onnx.ModelProto:
+    """MCUNet for visual wake words (Lin et al., NeurIPS 2020), as its authors' engine runs it on 80x80 images.
+
+    Inner channels, kernel size, stride and output channels of each block are as published; the weights are random.
+    """
+    net = FloatNet(f"mcunet_vww_{size}", (3, size, size))
+    x = net.relu6(net.conv(net.x, 16, stride=2))
+    x = net.conv(net.relu6(net.conv(x, 16, groups=16)), 8, 1)
+    early = ((48, 3, 2, 16), (48, 3, 1, 16), (48, 3, 1, 16), (48, 7, 2, 24), (144, 3, 1, 24), (120, 5, 1, 24))
+    middle = ((144, 7, 2, 40), (240, 7, 1, 40), (240, 3, 1, 48), (192, 3, 1, 48))
+    late = ((240, 5, 2, 96), (480, 3, 1, 96), (384, 3, 1, 96), (288, 7, 1, 160))
+    for inner, kernel, stride, out in (*early, *middle, *late):
+        x = _inverted_residual(net, x, inner, out, stride, kernel)
+    return net.model(net.classify(x, 2))
 
 
 def resnet18(size: int = 224, classes: int = 1000) -> onnx.ModelProto:
@@ -187,6 +203,7 @@ NETWORKS: Mapping[str, Callable[[], onnx.ModelProto]] = {
     "mobilenet_v2_0.35_96": lambda: mobilenet_v2(0.35, 96),
     "resnet18_224": resnet18,
     "searched_96": searched,
+    "mcunet_vww_80": mcunet_vww,
 }
 """Float topologies by name."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from codegen.ir.form import Field
+from codegen.ir.form import Field, Told
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import DType, Requant
 from codegen.kernels.blocked.registers import OTHERS
@@ -66,6 +66,11 @@ class AddContext:
     folded: bool
     channels: int
     per_turn: int
+
+    @property
+    def told(self) -> Told:
+        """The number of elements, which is asked for once."""
+        return Told(("channels",), row=1.0)
 
     @property
     def rest(self) -> int:

@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from codegen.ir.form import Field, Scratch
+from codegen.ir.form import Field, Scratch, Told
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Shape, Window, row_pixels
@@ -67,6 +67,12 @@ class BlockedContext(RunSizes):
     rq: FastRequant
     fields: Fields | None
     copied: bool = False
+
+    @property
+    def told(self) -> Told:
+        """How many channels there are: each group of them asks."""
+        groups = sum(piece.count for piece in self.pieces) * -(-self.c_out // self.channels)
+        return Told(("c_out",), row=20.0 * groups)
 
     @property
     def w_t(self) -> str:

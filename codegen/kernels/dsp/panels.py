@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from codegen.ir.form import Field, Scratch
+from codegen.ir.form import Field, Scratch, Told
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, Requant
 from codegen.ir.shape import row_pixels
@@ -59,6 +59,14 @@ class PanelContext(PixelSizes):
     rq: FastRequant
 
     @property
+    def told(self) -> Told:
+        """Where pixels and weights lie, and how many values are multiplied: the panels take that from a record.
+
+        Bytes of a number that is known are widened in as many instructions less.
+        """
+        return Told(("c_out", "groups", "piece", "odd_at"), row=20.0 * self.width)
+
+    @property
     def suffix(self) -> str:
         """What names of panels have behind their pixels."""
         return f"{'w' if self.wide else ''}_{self.rq.form}_{self.rq.saturate}"
@@ -84,6 +92,11 @@ class WindowPanelContext(PanelContext):
     right: int
     joined: int
     by_row: bool
+
+    @property
+    def told(self) -> Told:
+        """Nothing: what a window reads is widened in straight code."""
+        return Told((), 0.0)
 
     @property
     def has_edges(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from codegen.ir.form import Field
+from codegen.ir.form import Field, Told
 from codegen.ir.op import NodeOf, NodeView
 from codegen.ir.quant import Array, DType
 from codegen.kernels.common import channels
@@ -36,6 +36,11 @@ class MveBinaryContext:
     first: int
     second: int
     channels: int
+
+    @property
+    def told(self) -> Told:
+        """The number of elements, which is asked for once."""
+        return Told(("channels",), row=1.0)
 
 
 @record

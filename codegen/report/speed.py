@@ -124,8 +124,7 @@ def instructions_about(plan: Plan, kernels: Mapping[int, Form], chip: Target) ->
     found = estimates(plan.graph, kernels, chip, plan)
     if found is not None:
         return sum(one.instructions for one in found.values())
-    views = map(plan.graph.view, plan.graph.nodes)
-    return float(sum(view.op.macs(view.ins, view.outs) for view in views))
+    return float(sum(plan.graph.view(node).macs for node in plan.graph.nodes))
 
 
 def layer_cycles(view: NodeView, form: Form, chip: Target) -> float | None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -245,8 +246,7 @@ def _results(w: Writer, made: Sequence[tuple[str, ...]], reverse: Sequence[bool]
     if len(w.node.outputs) > 2:
         cells = joined(w, [w.reshaped(c, (1, batch, hidden)) for _, c in made], 0)
         node = w.node
-        emit = lambda request: rescaled(w.ctx, cells, main.cell_scale, request)  # noqa: E731
-        found.append(Pending(w.shape(cells), emit, (node,)))
+        found.append(Pending(w.shape(cells), partial(rescaled, w.ctx, cells, main.cell_scale), (node,)))
     return found
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from codegen.golden.interpreter import run_graph
 from codegen.ir.quant import Array
+from codegen.ops import Conv2D
 from tests.random_networks.batch import Batch
 from tests.random_networks.cases import Case, draw_case, planned
 from tests.random_networks.coverage import SHARES
@@ -31,13 +32,13 @@ def test_random_networks_equal_golden_in_c() -> None:
     require_tool("cc")
     proof = prove(seeds(3, 18), flags=("-O0",))
     assert proof.faults == []
-    for what, share in SHARES.items():
-        assert proof.coverage.features[what] >= share * 0.8 * proof.coverage.networks, what
 
 
 def test_random_networks_are_planned_soundly() -> None:
-    proof = prove(seeds(23, 60), plan_only=True)
+    proof = prove(seeds(23, 72), plan_only=True)
     assert proof.faults == []
+    for what, share in SHARES.items():
+        assert proof.coverage.features[what] >= share * 0.8 * proof.coverage.networks, what
     assert len(proof.coverage.missing(each=1)) <= 5, "what is rare is looked for among many, which is slow"
 
 
@@ -53,8 +54,8 @@ def test_many_random_networks_equal_golden_in_c() -> None:
 def test_faults_are_found(tmp_path: Path) -> None:
     """An arena that is said to be larger than it is; constants that are others in the C."""
     require_tool("cc")
-    plain = (found for seed in seeds(8, 20) if not (found := planned(draw_case(seed))).plan.regions)
-    first, second = islice(plain, 2)
+    drawn_ones = (planned(case) for seed in seeds(8, 40) if _has_weights(case := draw_case(seed)))
+    first, second = islice((found for found in drawn_ones if not found.plan.regions), 2)
     size = first.plan.arena_bytes + 64
     large = replace(first, plan=replace(first.plan, arena_bytes=size), program=replace(first.program, arena_bytes=size))
     drawn = second.case.drawn
@@ -65,6 +66,11 @@ def test_faults_are_found(tmp_path: Path) -> None:
     assert len(faults) == 2, (large.case.text, wrong.case.text)
     assert "of which only" in faults[0]
     assert "differs from golden" in faults[1]
+
+
+def _has_weights(case: Case) -> bool:
+    """Whether constants decide what comes out, not slopes or tables alone."""
+    return any(isinstance(node.op, Conv2D) for node in case.drawn.nodes)
 
 
 @pytest.mark.slow

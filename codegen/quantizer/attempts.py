@@ -23,15 +23,22 @@ from codegen.records import record
 Look = Callable[[], Seen]
 """What each channel has been over the samples, looked at when it is needed."""
 _SHARES = (0.5, 0.75)
+_EQUALISED, _FREED = "channels equalised", "channels equalised, ReLU6 as ReLU"
+EVENED = frozenset((_EQUALISED, _FREED))
+"""Attempts that make channels alike."""
 
 
 @record
 class Attempt:
-    """A rewrite by its name in the report; one that is insisted on is kept whatever the judge says."""
+    """A rewrite by its name in the report; one that is insisted on is kept whatever the judge says.
+
+    One that is `spared` is not worth its time where one of `EVENED` has been kept.
+    """
 
     name: str
     insisted: bool
     rewritten: Callable[[RealGraph, Look], Rewritten]
+    spared: bool = False
 
 
 def attempts_of(recipe: RecipeName, asked: Rewrite) -> tuple[Attempt, ...]:
@@ -46,14 +53,15 @@ def _attempts(recipe: RecipeName, asked: Rewrite) -> Iterator[Attempt]:
     if unclipped == "on":
         yield Attempt("ReLU6 as ReLU", True, lambda graph, look: unclip(graph))
     if equalized != "off":
-        yield Attempt("channels equalised", equalized == "on", lambda graph, look: _equalised(graph, look, rounds))
+        yield Attempt(_EQUALISED, equalized == "on", lambda graph, look: _equalised(graph, look, rounds))
     if unclipped == "try" and equalized != "off":
-        yield Attempt("channels equalised, ReLU6 as ReLU", False, lambda graph, look: _freed(graph, rounds))
+        yield Attempt(_FREED, False, lambda graph, look: _freed(graph, rounds))
     elif unclipped == "try":
         yield Attempt("ReLU6 as ReLU", False, lambda graph, look: unclip(graph))
     levelled = asked.level or usual
     if levelled != "off":
-        yield Attempt("channels levelled", levelled == "on", lambda graph, look: level(graph, look()))
+        spared = levelled == "try" and recipe != "best"
+        yield Attempt("channels levelled", levelled == "on", lambda graph, look: level(graph, look()), spared)
     smoothed = asked.smooth or ("try" if recipe == "best" else "off")
     if smoothed != "off":
         for share in _SHARES if asked.smooth_share is None else (asked.smooth_share,):

@@ -59,16 +59,14 @@ class GatedMoments(Moments):
         self._squares = np.zeros((groups * outputs, terms, terms))
         self._counts: Array = np.zeros((groups * outputs, 1, 1))
 
-    def take(self, x: Array) -> None:
-        """What the layer reads for one more sample."""
-        terms = self.product.samples(x, self._results, self._random).astype(np.float32, copy=False)
-        for index, share in enumerate(np.concatenate(self._shares(terms), axis=0)):
-            rows = terms[index // self._real.shape[1]]
+    def _add(self, cut: Array) -> None:
+        for index, share in enumerate(np.concatenate(self._shares(cut), axis=0)):
+            rows = cut[index // self._real.shape[1]]
             shared = rows * share[:, None]
             self._sums[index] += shared.sum(axis=0, dtype=np.float64)
             self._squares[index] += shared.T @ rows
             self._counts[index] += float(share.sum())
-        self.count += terms.shape[1]
+        self.count += cut.shape[1]
 
     def _shares(self, terms: Array) -> list[Array]:
         """How much each result counts: of each group [outputs, samples]."""

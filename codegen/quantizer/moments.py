@@ -7,17 +7,20 @@ there are few samples for so many terms, terms count as less dependent on each o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from codegen.ir.quant import Array
 from codegen.quantizer.products import Product
+from codegen.threads import ahead
 
 MOST_TERMS = 2048
 """A matrix has so many at most."""
 
 
 class Moments:
-    """The moments of one layer's inputs: `take` each sample's, then read them.
+    """The moments of one layer's inputs: `take` the samples', then read them.
 
     A group of many terms is cut into `parts`, which are groups of their own in all that is read here.
     """
@@ -32,9 +35,15 @@ class Moments:
         self._sums: Array = np.zeros((product.groups * self.parts, terms // self.parts))
         self._squares: Array = np.zeros((product.groups * self.parts, terms // self.parts, terms // self.parts))
 
-    def take(self, x: Array) -> None:
-        """What the layer reads for one more sample."""
-        self._add(self._cut(self.product.samples(x, self._results, self._random)))
+    def take(self, samples: Sequence[Array] | Array) -> None:
+        """What the layer reads for some more samples."""
+        places = [self._places(x) for x in samples]
+        for cut in ahead(lambda i: self._cut(self.product.samples(samples[i], places[i])), len(samples)):
+            self._add(cut)
+
+    def _places(self, x: Array) -> Array:
+        """Where one more sample is looked at."""
+        return self.product.places(x.shape, self._results, self._random)
 
     def _cut(self, samples: Array) -> Array:
         """Some results' terms, as [groups * parts, samples, terms]."""

@@ -6,7 +6,7 @@ that no number that is not finite gets any further.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 import numpy as np
@@ -33,11 +33,6 @@ class Samples(Protocol):
     def __getitem__(self, index: int, /) -> Sample:
         """One of them."""
         ...
-
-
-def in_turn(samples: Samples) -> Iterator[Sample]:
-    """One after the other."""
-    return (samples[index] for index in range(len(samples)))
 
 
 class Watching(Protocol):

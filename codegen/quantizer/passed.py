@@ -9,12 +9,16 @@ Source: Y. Li and others, GPTAQ (arXiv 2504.02692), which carries that term into
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from codegen.ir.quant import Array
 from codegen.quantizer.moments import Moments
 from codegen.quantizer.products import Product
+from codegen.threads import ahead
 
+_Samples = Sequence[Array] | Array
 _LEAST_DAMPING = 0.02
 """Of the mean moment; samples that are few for so many terms add to it."""
 
@@ -22,7 +26,7 @@ _LEAST_DAMPING = 0.02
 class Passed(Moments):
     """As `Moments` of what a layer reads once those before it are quantized, and how far that is from the float one's.
 
-    `pair` takes a sample of both; results are chosen alike of each.
+    `take_pairs` takes samples of both; results are chosen alike of each.
     """
 
     def __init__(self, product: Product, results: int = 256, seed: int = 0) -> None:
@@ -32,21 +36,23 @@ class Passed(Moments):
         self._added: Array | None = None  # [groups, outputs, terms]
         self._lacking: Array | None = None
 
-    def pair(self, real: Array, held: Array, lacking: Array | None = None) -> None:
-        """What the layer reads for one more sample, in the float network and in the other one.
+    def take_pairs(self, real: _Samples, held: _Samples, lacking: _Samples | None = None) -> None:
+        """What the layer reads for some more samples, in the float network and in the other one.
 
         `lacking` is the error that is added to its results; terms in parts do not make up for it.
         """
-        state = self._random.bit_generator.state
-        wanted = self._cut(self.product.samples(real, self._results, self._random))
-        self._random.bit_generator.state = state
-        found = self._cut(self.product.samples(held, self._results, self._random))
-        self._away += np.matmul((wanted - found).swapaxes(1, 2), found)
-        self._short += (wanted - found).sum(axis=1, dtype=np.float64)
-        if lacking is not None and self.parts == 1:
-            self._random.bit_generator.state = state
-            self._add_lacking(self.product.results(lacking, self._results, self._random), found)
-        self._add(found)
+        places = [self._places(x) for x in held]
+
+        def cut(i: int) -> tuple[Array, Array]:
+            wanted, found = (self._cut(self.product.samples(some[i], places[i])) for some in (real, held))
+            return wanted, found
+
+        for index, (wanted, found) in enumerate(ahead(cut, len(held))):
+            self._away += np.matmul((wanted - found).swapaxes(1, 2), found)
+            self._short += (wanted - found).sum(axis=1, dtype=np.float64)
+            if lacking is not None and self.parts == 1:
+                self._add_lacking(self.product.results(lacking[index], places[index]), found)
+            self._add(found)
 
     def _add_lacking(self, lacking: Array, found: Array) -> None:
         along, alone = np.matmul(lacking.swapaxes(1, 2), found), lacking.sum(axis=1, dtype=np.float64)

@@ -90,43 +90,55 @@ class Product:
         order[at] = np.arange(len(at))
         return order
 
-    def samples(self, x: Array, count: int, random: np.random.Generator) -> Array:
-        """Terms of at most `count` results of a run, chosen at random: [groups, samples, terms]."""
+    def places(self, shape: Shape, count: int, random: np.random.Generator) -> Array:
+        """At most `count` results of a run that reads this shape, chosen at random, in order."""
         op = self.node.op
         if isinstance(op, Conv | ConvTranspose):
-            return self._windows(op, np.moveaxis(x, op.channel_axis, 1), count, random)
+            spatial = [n for axis, n in enumerate(shape) if axis not in (0, op.channel_axis % len(shape))]
+            return chosen(math.prod(_result_spatial(op, spatial)), count, random)
+        return chosen(self._rows(np.broadcast_to(np.False_, shape)).shape[1], count, random)
+
+    def samples(self, x: Array, places: Array) -> Array:
+        """Terms of some results of a run: [groups, samples, terms]."""
+        op = self.node.op
+        if isinstance(op, Conv | ConvTranspose):
+            return self._windows(op, np.moveaxis(x, op.channel_axis, 1), places)
+        return self._rows(x)[:, places]
+
+    def _rows(self, x: Array) -> Array:
+        """What each result of a matrix reads: [groups, results, terms]."""
+        op = self.node.op
         turned = isinstance(op, Gemm) and (op.turn_a if self.place else op.turn_b)
         rows = x if turned != bool(self.place) or x.ndim < 2 else np.swapaxes(x, -1, -2)
         if self.groups > 1:
             rows = np.broadcast_to(rows, (*self.shape[:-2], *rows.shape[-2:])).reshape(self.groups, *rows.shape[-2:])
         else:
             rows = rows.reshape(1, -1, rows.shape[-1])
-        return rows[:, chosen(rows.shape[1], count, random)]
+        return rows
 
-    def results(self, made: Array, count: int, random: np.random.Generator) -> Array:
-        """What a run gave where `samples` with the same random numbers looks: [groups, samples, outputs]."""
+    def results(self, made: Array, places: Array) -> Array:
+        """What a run gave there: [groups, samples, outputs]."""
         op = self.node.op
         if isinstance(op, Conv | ConvTranspose):
             maps: Array = np.moveaxis(made, op.channel_axis, 1)
             maps = maps.reshape(len(made), self.groups, -1, math.prod(maps.shape[2:]))
-            picked = maps[..., chosen(maps.shape[-1], count, random)]
+            picked = maps[..., places]
             return np.moveaxis(picked, (1, 0, 3), (0, 1, 2)).reshape(self.groups, -1, maps.shape[2])
         rows = made if self.place else np.swapaxes(made, -1, -2)
         rows = rows.reshape(self.groups, -1, rows.shape[-1])
-        return rows[:, chosen(rows.shape[1], count, random)]
+        return rows[:, places]
 
-    def _windows(self, op: Conv | ConvTranspose, x: Array, count: int, random: np.random.Generator) -> Array:
+    def _windows(self, op: Conv | ConvTranspose, x: Array, places: Array) -> Array:
         spatial = x.shape[2:]
         results = _result_spatial(op, spatial)
-        flat = chosen(math.prod(results), count, random)
         taps = [
             _taps(w, p, n, isinstance(op, ConvTranspose))
-            for w, p, n in zip(op.windows, np.unravel_index(flat, results), spatial, strict=True)
+            for w, p, n in zip(op.windows, np.unravel_index(places, results), spatial, strict=True)
         ]
         terms = [_term(x, [(at[:, t], ok[:, t]) for t, (at, ok) in zip(tap, taps, strict=True)]) for tap in _kernel(op)]
         stacked = np.stack(terms, axis=-1)  # [batch, channels, samples, taps]
         grouped = stacked.reshape(len(x), op.groups, -1, *stacked.shape[2:])
-        return np.moveaxis(grouped, (1, 0, 3), (0, 1, 2)).reshape(op.groups, len(x) * len(flat), -1)
+        return np.moveaxis(grouped, (1, 0, 3), (0, 1, 2)).reshape(op.groups, len(x) * len(places), -1)
 
 
 def products(graph: RealGraph) -> tuple[Product, ...]:

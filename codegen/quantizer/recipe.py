@@ -14,7 +14,7 @@ from typing import get_args
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
 from codegen.quantizer.asked import Asked, Asking
-from codegen.quantizer.attempts import Attempt, RecipeName, attempts_of
+from codegen.quantizer.attempts import EVENED, Attempt, RecipeName, attempts_of
 from codegen.quantizer.batched import NodeRun, in_numpy
 from codegen.quantizer.bias import with_biases
 from codegen.quantizer.calibrate import passes, tensors_of, watched, weights_of
@@ -22,7 +22,7 @@ from codegen.quantizer.config import QuantConfig
 from codegen.quantizer.live import stacked, tensors_held
 from codegen.quantizer.masked import floors
 from codegen.quantizer.measure import CEILING, Likeness, Noise
-from codegen.quantizer.observe import Progress, Samples, in_turn, observe
+from codegen.quantizer.observe import Progress, Samples, observe
 from codegen.quantizer.places import Constant, Places, natural_bounds
 from codegen.quantizer.products import products
 from codegen.quantizer.ranging import ByMethod, least_at_readers
@@ -192,7 +192,8 @@ class Recipe:
             by_method = ByMethod(given.asking, given.asked, method, frozenset((*self._verdicts, *self._outs)))
             best = self._tried(f"ranges by {method}", best.network, by_method, best.choices)
         for attempt in trials.rewrites:
-            best = self._rewritten(best, attempt, bool(trials.each))
+            if not attempt.spared or not any(s.kept and s.name in EVENED for s in self._stages):
+                best = self._rewritten(best, attempt, bool(trials.each))
         if trials.each:
             best = self._by_layer(best, trials.each)
         if trials.effort != "nearest":
@@ -213,7 +214,7 @@ class Recipe:
     def _extremes(self, graph: RealGraph) -> Seen:
         """Those of the network's channels, looked for once in each network."""
         if self._looked_at is None or self._looked_at[0] is not graph:
-            self._looked_at = graph, observe_extremes(graph, self._given.runner, in_turn(self._given.ranging))
+            self._looked_at = graph, observe_extremes(graph, self._given.runner, self._given.ranging)
         return self._looked_at[1]
 
     def _by_layer(self, best: State, methods: tuple[Method, ...]) -> State:

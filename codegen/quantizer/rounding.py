@@ -141,18 +141,7 @@ def _swept(problem: Problem, steps: Array, integers: Array, slope: Array) -> Arr
     limits = np.where(curvatures > 0, _NEARLY * _BEYOND_HALF * curvatures, np.inf)
     for start in range(0, terms, _BLOCK):
         block = slice(start, min(start + _BLOCK, terms))
-        local, limit = slope[..., block].copy(), steps[..., block] * limits[..., block]
-        moves = np.zeros_like(local)
-        at = _first_beyond(local, limit, 0)
-        while at is not None:
-            j = start + at
-            move = _move(problem, steps[..., j], integers[..., j], local[..., at], curvatures[..., j])
-            hit = np.flatnonzero(move.any(axis=0))
-            if hit.size:
-                integers[..., j] += move
-                moves[..., at] = move * steps[..., j]
-                local[:, hit, at + 1 :] += moves[:, hit, at, None] * problem.moments[:, None, j, j + 1 : block.stop]
-            at = _first_beyond(local, limit, at + 1)
+        moves = _moved(problem, steps[..., block], integers[..., block], slope[..., block], limits[..., block], start)
         moved = moves.any(axis=-1)
         hit = np.flatnonzero(moved.any(axis=0))
         if hit.size:
@@ -161,20 +150,38 @@ def _swept(problem: Problem, steps: Array, integers: Array, slope: Array) -> Arr
     return changed
 
 
-def _first_beyond(slope: Array, limit: Array, start: int) -> int | None:
-    """The first term from `start` on which some output may have to change; None where there is none."""
-    beyond: Array = np.any(np.abs(slope[..., start:]) > limit[..., start:], axis=(0, 1))
-    first = int(beyond.argmax()) if beyond.size else 0
-    return start + first if beyond[first:].any() else None
+def _moved(problem: Problem, steps: Array, integers: Array, slope: Array, limits: Array, start: int) -> Array:
+    """How far the weights of some terms go, from `start` on, in steps' sizes; their integers are set.
+
+    Terms come first here, for one is looked at in all rows, an output of a group each.
+    """
+    groups, outputs, terms = slope.shape
+    local, limit = _by_term(slope), _by_term(steps * limits)
+    moves = np.zeros_like(local)
+    for at in range(terms):
+        rows = np.flatnonzero(np.abs(local[at]) > limit[at])
+        if not rows.size:
+            continue
+        group, output = np.divmod(rows, outputs)
+        j, step, held = start + at, steps[group, output, at], integers[group, output, at]
+        move = _move(problem, step, held, local[at, rows], problem.moments[group, j, j])
+        integers[group, output, at] = held + move
+        moves[at, rows] = move * step
+        if at + 1 < terms and move.any():
+            coming = problem.moments[:, j, j + 1 : start + terms].T
+            local[at + 1 :, rows] += moves[at, rows] * (coming if groups == 1 else coming[:, group])
+    return np.array(moves.reshape(terms, groups, outputs).transpose(1, 2, 0), order="C")
+
+
+def _by_term(array: Array) -> Array:
+    """[terms, groups * outputs] of [groups, outputs, terms], a copy."""
+    return np.array(array.reshape(-1, array.shape[-1]).T, order="C")
 
 
 def _move(problem: Problem, steps: Array, integers: Array, slope: Array, curvature: Array) -> Array:
-    """How far each integer is from its best value while the others stay."""
-    wanted = np.where(curvature > 0, -slope / np.where(curvature > 0, steps * curvature, 1.0), 0.0)
-    beyond = np.abs(wanted) > _BEYOND_HALF
-    if not beyond.any():
-        return np.zeros_like(wanted)
-    wanted = np.where(beyond, np.rint(wanted), 0.0)
+    """How far each integer is from its best value while the others stay; curvatures are above zero."""
+    wanted = -slope / (steps * curvature)
+    wanted = np.where(np.abs(wanted) > _BEYOND_HALF, np.rint(wanted), 0.0)
     return np.asarray(np.minimum(np.maximum(integers + wanted, problem.low), problem.high) - integers)
 
 

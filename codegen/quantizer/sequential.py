@@ -183,7 +183,7 @@ class SideBySide:
         real = held[product.node.inputs[product.place]][1]
         moments = Moments(product, self._choices.results, self._choices.seed)
         known = self._choices.means.get(product.reads)
-        moments.take(held[product.reads][1].mean(axis=0) if known is None else known)
+        moments.take([held[product.reads][1].mean(axis=0) if known is None else known])
         return expected_error(moments, real, real if weight is None else weight_numbers(weight))
 
     def _weight(self, product: Product, real: Mapping[str, Held], held: Mapping[str, Held]) -> Weight | None:
@@ -207,12 +207,10 @@ class SideBySide:
         if self._choices.passed:
             passed = Passed(product, self._choices.results, self._choices.seed)
             lacking = self._lacking(product, real, held)
-            for index, (one, other) in enumerate(zip(real[product.reads][1], held[product.reads][1], strict=True)):
-                passed.pair(one, other, None if lacking is None else lacking[index])
+            passed.take_pairs(real[product.reads][1], held[product.reads][1], lacking)
             return passed.stood_in(weights, self._centred(product)), passed
         moments = self._moments(product, weights, held)
-        for sample in held[product.reads][1]:
-            moments.take(sample)
+        moments.take(held[product.reads][1])
         return weights, moments
 
     def _lacking(self, product: Product, real: Mapping[str, Held], held: Mapping[str, Held]) -> Array | None:

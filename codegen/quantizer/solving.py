@@ -6,7 +6,7 @@ each number for itself, with scales that span the numbers, is always among it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from typing import Literal
 
@@ -20,11 +20,14 @@ from codegen.quantizer.scheme import Weight
 from codegen.quantizer.spec import Spec
 from codegen.quantizer.weights import scales, stored_weights
 from codegen.records import record
+from codegen.threads import each
 
 Effort = Literal["nearest", "search", "feedback", "descent"]
 """Each for itself; scales searched; errors fed back into later terms; descent, scales and integers in turns."""
 
 _TURNS = 3
+_SIDE_BY_SIDE = 1 << 21
+"""Numbers of a layer's moments with which two searches go on at once; each holds as many again."""
 
 
 @record(eq=False)
@@ -67,8 +70,12 @@ class _Solving:
         if effort != "nearest":
             importance = self._importance()
             begun.append(scales(self._weights, self._spec, self._axis, importance=importance, floor=self._floor))
-        found = (reduce(self._better, self._tried(scale, effort)) for scale in begun)
-        return self._weight(reduce(self._better, found))
+        return self._weight(reduce(self._better, self._searched(begun, effort)))
+
+    def _searched(self, begun: Sequence[Array], effort: Effort) -> Iterable[Found]:
+        """The best that each beginning leads to; side by side where moments leave room for two searches."""
+        search = lambda scale: reduce(self._better, self._tried(scale, effort))  # noqa: E731
+        return each(search, begun) if self.problem.moments.size <= _SIDE_BY_SIDE else map(search, begun)
 
     @staticmethod
     def _better(best: Found, found: Found) -> Found:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
+from codegen.quantizer.observe import Samples
 from codegen.quantizer.rewrite.draft import Draft
 from codegen.quantizer.rewrite.factors import factors_of
 from codegen.quantizer.rewrite.product import product_of
 from codegen.quantizer.scheme import Runner
 from codegen.records import record
+from codegen.threads import ahead
 
 
 @record(eq=False)
@@ -40,14 +42,17 @@ def channel_axes(graph: RealGraph) -> dict[str, int]:
     return axes
 
 
-def observe_extremes(graph: RealGraph, run: Runner, samples: Iterable[Mapping[str, Array]]) -> dict[str, Extremes]:
+def observe_extremes(graph: RealGraph, run: Runner, samples: Samples) -> dict[str, Extremes]:
     """What each channel of what products read and write has been over the samples, in float64."""
     axes, network, seen = channel_axes(graph), run(graph), dict[str, Extremes]()
-    for sample in samples:
-        for name, array in network.tensors(sample):
-            if name in axes:
-                found = _extremes(array, axes[name])
-                seen[name] = _joined(seen[name], found) if name in seen else found
+
+    def watched(index: int) -> list[tuple[str, Array]]:
+        return [(name, array) for name, array in network.tensors(samples[index]) if name in axes]
+
+    for tensors in ahead(watched, len(samples)):
+        for name, array in tensors:
+            found = _extremes(array, axes[name])
+            seen[name] = _joined(seen[name], found) if name in seen else found
     return seen
 
 

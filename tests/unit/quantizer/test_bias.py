@@ -41,7 +41,7 @@ def test_the_expected_error_is_the_mean_of_what_was_measured(name: str) -> None:
     moments, errors = Moments(product, results=10**6), []
     for _ in range(4):
         x = random.normal(1, 1, shape).astype(np.float32)
-        moments.take(x)
+        moments.take([x])
         errors.append(mean_error(op.evaluate([x, weights])[0], op.evaluate([x, held])[0], product.out_axis))
     np.testing.assert_allclose(expected_error(moments, weights, held), np.mean(errors, axis=0), atol=1e-4)
 

@@ -104,7 +104,7 @@ def test_an_analytic_bias_takes_up_what_weights_make_of_the_mean(seed: int, know
     weight = decided.weights[first.node.label, first.place]
     moments = Moments(first)
     held = tensors_held(graph, scheme, feeds, [first.reads])[first.reads].mean(axis=0)
-    moments.take(means.get(first.reads, held))
+    moments.take([means.get(first.reads, held)])
     real = graph.values[first.node.inputs[first.place]].data
     assert real is not None
     expected = expected_error(moments, real, Dequantize(weight.stored).evaluate([weight.data])[0])

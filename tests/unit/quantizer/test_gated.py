@@ -26,8 +26,8 @@ def layer(name: str, seed: int = 0) -> tuple[GatedMoments, Moments, Array, list[
     gated = GatedMoments(product, Gate(weights, np.zeros(1), -np.inf, np.inf), 10_000)
     plain = Moments(product, 10_000)
     for sample in samples:
-        gated.take(sample)
-        plain.take(sample)
+        gated.take([sample])
+        plain.take([sample])
     return gated, plain, weights, samples
 
 
@@ -52,7 +52,7 @@ def test_results_beyond_a_bound_count_less() -> None:
     x = rng.normal(0, 1, (400, 5)).astype(np.float32)
     gated = GatedMoments(product, Gate(weights, bias, 0.0, 2.0), 10_000)
     for row in x:
-        gated.take(row[None])
+        gated.take([row[None]])
     made = x @ weights.T + bias
     for output in range(4):
         inside = (made[:, output] > 0) & (made[:, output] < 2)
@@ -72,7 +72,7 @@ def test_weights_lose_less_behind_an_activation() -> None:
         bias = -real.mean(axis=0) - real.std(axis=0)
         errors = []
         for moments in (Moments(product, 800), GatedMoments(product, Gate(weights, bias, 0.0, np.inf), 800)):
-            moments.take(x)
+            moments.take([x])
             held = solved(weights, spec, moments, centred=0.95)
             made = Dequantize(held.stored).evaluate([held.data])[0]
             moved = bias + (real - x @ made.T).mean(axis=0)

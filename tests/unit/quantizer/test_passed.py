@@ -25,8 +25,7 @@ def layer(name: str, count: int, off: float, seed: int = 0) -> tuple[Product, Ar
 
 def taken(product: Product, real: list[Array], held: list[Array], lacking: list[Array] | None = None) -> Passed:
     passed = Passed(product, 10_000)
-    for one, other, besides in zip(real, held, lacking or [None] * len(real), strict=True):
-        passed.pair(one, other, besides)
+    passed.take_pairs(real, held, lacking)
     return passed
 
 
@@ -36,8 +35,8 @@ def test_weights_are_those_of_least_squares(name: str, centred: float) -> None:
     """The same minimum by numpy's own solver, over all terms of all samples, deviations from W held back alike."""
     product, weights, real, held = layer(name, 40, 0.3)
     found = product.matrix(taken(product, real, held).stood_in(weights, centred))
-    random = np.random.default_rng(0)
-    x, y = (np.concatenate([product.samples(s, 10_000, random) for s in side], axis=1) for side in (real, held))
+    everywhere = product.places(real[0].shape, 10_000, np.random.default_rng(0))
+    x, y = (np.concatenate([product.samples(s, everywhere) for s in side], axis=1) for side in (real, held))
     for group, rows in enumerate(product.matrix(weights).astype(np.float64)):
         a, b = x[group].astype(np.float64), y[group].astype(np.float64)
         a, b = (side - centred * side.mean(axis=0) for side in (a, b))
@@ -58,9 +57,9 @@ def test_weights_make_up_for_what_a_sum_behind_lacks(name: str, centred: float) 
     told = [CASES[name][0].evaluate([y, rng.normal(0, 0.1, weights.shape).astype(np.float32)])[0] for y in held]
     lacking = [e + rng.normal(0.2, 0.1, e.shape).astype(np.float32) for e in told]
     found = product.matrix(taken(product, real, held, lacking).stood_in(weights, centred))
-    random = np.random.default_rng(0)
-    x, y = (np.concatenate([product.samples(s, 10_000, random) for s in side], axis=1) for side in (real, held))
-    e = np.concatenate([product.results(s, 10_000, random) for s in lacking], axis=1)
+    everywhere = product.places(real[0].shape, 10_000, np.random.default_rng(0))
+    x, y = (np.concatenate([product.samples(s, everywhere) for s in side], axis=1) for side in (real, held))
+    e = np.concatenate([product.results(s, everywhere) for s in lacking], axis=1)
     for group, rows in enumerate(product.matrix(weights).astype(np.float64)):
         a, b, c = (side[group] - centred * side[group].mean(axis=0, dtype=np.float64) for side in (x, y, e))
         count, terms = b.shape
@@ -78,9 +77,8 @@ def test_results_come_closer_to_the_float_network_s_on_other_samples(name: str) 
     lost = []
     for numbers in (weights, stood_in):
         random = np.random.default_rng(1)
-        pairs = [
-            (product.samples(x, 99, random), product.samples(y, 99, random)) for x, y in zip(real, held, strict=True)
-        ]
+        places = [product.places(x.shape, 99, random) for x in real]
+        pairs = [[product.samples(s, p) for s in both] for *both, p in zip(real, held, places, strict=True)]
         rows, wanted = np.swapaxes(product.matrix(numbers), 1, 2), np.swapaxes(product.matrix(weights), 1, 2)
         lost.append(sum(float(np.square(x @ wanted - y @ rows).sum()) for x, y in pairs[40:]))
     assert lost[1] < lost[0]

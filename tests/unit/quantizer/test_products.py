@@ -29,7 +29,7 @@ def test_a_layer_is_the_product_of_its_matrix_and_its_samples(name: str) -> None
     x = random.integers(-9, 9, case[1]).astype(np.float32)
     weights = random.integers(-9, 9, case[2]).astype(np.float32)
     product = product_of(case, weights)
-    matrix, samples = product.matrix(weights), product.samples(x, 10**6, random)
+    matrix, samples = product.matrix(weights), product.samples(x, product.places(x.shape, 10**6, random))
     np.testing.assert_array_equal(samples @ np.swapaxes(matrix, 1, 2), expected_results(case, product, x, weights))
     np.testing.assert_array_equal(product.weights(matrix), weights)
 
@@ -42,8 +42,8 @@ def test_results_are_taken_where_samples_are(name: str) -> None:
     weights = random.integers(-9, 9, case[2]).astype(np.float32)
     product = product_of(case, weights)
     made = case[0].evaluate([weights, x] if case[3] == 0 else [x, weights])[0]
-    samples = product.samples(x, 3, np.random.default_rng(2))
-    found = product.results(made, 3, np.random.default_rng(2))
+    places = product.places(x.shape, 3, np.random.default_rng(2))
+    samples, found = product.samples(x, places), product.results(made, places)
     np.testing.assert_array_equal(samples @ np.swapaxes(product.matrix(weights), 1, 2), found)
 
 
@@ -68,8 +68,8 @@ def test_moments_are_those_of_the_samples(name: str) -> None:
     moments, seen = Moments(product, results=10**6), []
     for _ in range(5):
         x = random.normal(1, 2, case[1]).astype(np.float32)
-        moments.take(x)
-        seen.append(product.samples(x, 10**6, random).astype(np.float64))
+        moments.take([x])
+        seen.append(product.samples(x, product.places(x.shape, 10**6, random)).astype(np.float64))
     samples = np.concatenate(seen, axis=1)
     mean = samples.mean(axis=1)
     second = np.swapaxes(samples, 1, 2) @ samples / samples.shape[1]
@@ -90,7 +90,7 @@ def test_results_are_chosen_at_random_and_the_same_every_time() -> None:
     x = random.normal(size=case[1]).astype(np.float32)
     some, again, other = (Moments(product, results=7, seed=s) for s in (5, 5, 6))
     for moments in (some, again, other):
-        moments.take(x)
+        moments.take([x])
     assert some.count == 14
     np.testing.assert_array_equal(some.second(), again.second())
     assert (some.second() != other.second()).any()
@@ -101,7 +101,7 @@ def test_many_terms_are_cut_into_parts() -> None:
     case: Case = (Conv((Window(3),) * 2), (1, 300, 3, 3), (4, 300, 3, 3), 1)
     weights = np.random.default_rng(5).normal(size=case[2])
     moments = Moments(product_of(case, weights))
-    moments.take(np.ones(case[1], np.float32))
+    moments.take([np.ones(case[1], np.float32)])
     assert moments.parts == 2
     assert moments.second().shape == (2, 1350, 1350)
     np.testing.assert_array_equal(moments.weights(moments.rows(weights)), weights)

@@ -110,7 +110,7 @@ def test_no_effort_is_worse_than_the_one_before(name: str, spec: str) -> None:
     weights = random.normal(size=case[2]).astype(np.float32)
     moments = Moments(product_of(case, weights), results=64)
     for _ in range(20):
-        moments.take(np.maximum(random.normal(0.3, 1, case[1]), 0).astype(np.float32))
+        moments.take([np.maximum(random.normal(0.3, 1, case[1]), 0).astype(np.float32)])
     for bits in (3, 8):
         losses = []
         for effort in EFFORTS:
@@ -128,7 +128,7 @@ def test_solved_weights_keep_to_the_floor() -> None:
     random = np.random.default_rng(9)
     weights = random.normal(size=case[2]).astype(np.float32)
     moments = Moments(product_of(case, weights))
-    moments.take(random.normal(size=(30, 5)).astype(np.float32))
+    moments.take([random.normal(size=(30, 5)).astype(np.float32)])
     floor = np.array([0.0, 0.1, 0.0, 0.2])
     found = solved(weights, SPECS["channel"], moments, floor=floor)
     assert (found.stored.scale >= floor.astype(np.float32)).all()
@@ -166,7 +166,7 @@ def test_scales_that_are_given_stay(effort: Effort) -> None:
     given = (0.5, 0.25, 0.125, 1.0)
     spec = replace(PLAIN, per_channel=True, scales=given)
     moments = Moments(product_of(CASES["gemm"], array))
-    moments.take(np.random.default_rng(9).normal(size=(30, 5)).astype(np.float32))
+    moments.take([np.random.default_rng(9).normal(size=(30, 5)).astype(np.float32)])
     for weight in (quantized(array, spec, 0), solved(array, spec, moments, effort=effort)):
         np.testing.assert_array_equal(weight.stored.scale, np.float32(given))
     one = quantized(array, replace(PLAIN, scales=(0.5,)), 0)

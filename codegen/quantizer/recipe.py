@@ -163,11 +163,14 @@ class State:
 
 
 class Recipe:
-    """One network and its samples, and the best that was made of them so far."""
+    """One network and its samples, and the best that was made of them so far.
 
-    def __init__(self, graph: RealGraph, given: Given) -> None:
-        self._given = given
-        self._network = self._seen(rewritten(graph, given.kept), {})
+    Samples are looked at a second time where a method needs their histograms.
+    """
+
+    def __init__(self, graph: RealGraph, given: Given, name: RecipeName) -> None:
+        self._given, self._trials = given, trials_of(name, given.asked.config)
+        self._network = self._seen(rewritten(graph, given.kept), {}, bool(self._trials.methods or self._trials.each))
         self._verdicts, self._outs = verdicts(self._network.graph), self._network.graph.outputs
         self._wanted = self._outputs(self._network.graph, Scheme())
         self._stages: list[Stage] = []
@@ -180,9 +183,9 @@ class Recipe:
         """What was seen of the network as it was given."""
         return self._network.seen
 
-    def cooked(self, name: RecipeName) -> Made:
+    def cooked(self) -> Made:
         """The best that the recipe finds."""
-        given, trials = self._given, trials_of(name, self._given.asked.config)
+        given, trials = self._given, self._trials
         plain = Choices(effort="nearest", correct=False, results=trials.results, seed=given.seed)
         best = self._tried("extremes", self._network, given.asking, plain)
         if trials.correct:
@@ -207,8 +210,7 @@ class Recipe:
         if not made.record.pairs:
             return best
         choices = replace(best.choices, means={})  # channels have other sizes
-        looks = 2 if counted else passes(best.network.places, best.asking)
-        network = self._seen(made.graph, both_moved(best.network.moved, made.record.moved), looks)
+        network = self._seen(made.graph, both_moved(best.network.moved, made.record.moved), counted, best.asking)
         return self._tried(attempt.name, network, best.asking, choices, insisted=attempt.insisted)
 
     def _extremes(self, graph: RealGraph) -> Seen:
@@ -304,11 +306,12 @@ class Recipe:
         weights = weights_of(Places(graph, places.kept), tensors, asking, decided.weights, least=least)
         return State(network, asking, choices, graph, Scheme(tensors, weights))
 
-    def _seen(self, graph: RealGraph, moved: AllMoved, looks: int = 2) -> Network:
-        """A network's statistics, of all samples that set ranges, histograms among them behind a second look."""
+    def _seen(self, graph: RealGraph, moved: AllMoved, counted: bool, asking: Asking | None = None) -> Network:
+        """A network's statistics, of all samples that set ranges; histograms too if `counted` or asked for."""
         graph, biases = with_biases(graph)
         places = Places(graph, self._given.kept)
         seen = watched(places, self._given.asking)
+        looks = 2 if counted else passes(places, asking or self._given.asking)
         observe(graph, self._given.ranging, self._given.runner, seen, self._given.progress, looks)
         return Network(graph, places, biases, seen, moved)
 

@@ -217,9 +217,9 @@ def _cooked(network: Network, asked: Asked, held: Held, how: Quantizing, means: 
         seed=how.seed or 0,
         progress=how.progress,
     )
-    recipe = Recipe(network.places.graph, given)
+    recipe = Recipe(network.places.graph, given, name)
     _check_varied(network.places.graph, recipe.seen, held)
-    return recipe.cooked(name)
+    return recipe.cooked()
 
 
 def _blank(name: str, held: Held, places: Places, how: Quantizing) -> QuantReport:

@@ -41,7 +41,7 @@ def cooked(graph: RealGraph, recipe: RecipeName, rewrite: dict[str, object] | No
     samples = [{"x": rng.normal(0, 1, (1, 3, 6, 6)).astype(np.float32)} for _ in range(24)]
     asked = asked_of(parse_config({"quantize": {**ONLY, "rewrite": rewrite or {}}}, "here"), Places(graph))
     given = Given(ranging=samples[:16], judging=samples[16:], asking=asked, asked=asked, runner=RealEngine)
-    return Recipe(graph, given).cooked(recipe)
+    return Recipe(graph, given, recipe).cooked()
 
 
 def kept(made: Made) -> dict[str, bool]:

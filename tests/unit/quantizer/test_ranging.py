@@ -92,8 +92,8 @@ def test_a_recipe_tries_each_tensors_own_method_and_judges_as_is_asked(measure: 
         "correct": {"weights": "nearest"},
     }
     asked = asked_of(parse_config({"quantize": config}, "here"), Places(graph))
-    made = Recipe(graph, Given(ranging=given[:8], judging=given[8:], asking=asked, asked=asked, runner=RealEngine))
-    stages = made.cooked("default").stages
+    known = Given(ranging=given[:8], judging=given[8:], asking=asked, asked=asked, runner=RealEngine)
+    stages = Recipe(graph, known, "default").cooked().stages
     by_layer = next(s for s in stages if s.name == "ranges by layer")
     assert by_layer.kept == (by_layer.sqnr > max(s.sqnr for s in stages[: stages.index(by_layer)]))
 
@@ -125,8 +125,8 @@ def test_each_tensors_method_is_open_though_one_for_all_was_kept() -> None:
         "correct": {"weights": "nearest", "bias": "none"},
     }
     asked = asked_of(parse_config({"quantize": config}, "here"), Places(graph))
-    made = Recipe(graph, Given(ranging=given[:8], judging=given[8:], asking=asked, asked=asked, runner=RealEngine))
-    *before, by_layer = made.cooked("default").stages
+    known = Given(ranging=given[:8], judging=given[8:], asking=asked, asked=asked, runner=RealEngine)
+    *before, by_layer = Recipe(graph, known, "default").cooked().stages
     assert any(s.kept for s in before[1:])
     assert by_layer.name == "ranges by layer"
     assert by_layer.sqnr not in [s.sqnr for s in before]

@@ -124,7 +124,7 @@ def cook(graph: RealGraph, name: RecipeName, config: dict[str, object] | None = 
     ranging, judging = samples_of(graph, 24), samples_of(graph, 8, seed=1)
     asked = asked_of(from_words(words) if config is None else parse_config({"quantize": config}, "here"), Places(graph))
     given = Given(ranging=ranging, judging=judging, asking=asked, asked=asked, runner=RealEngine)
-    return Recipe(graph, given).cooked(name)
+    return Recipe(graph, given, name).cooked()
 
 
 def sqnr_of(graph: RealGraph, made: Made) -> float:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from codegen.errors import ArenaLimitUnreachable, WeightsBufferTooSmall
 from codegen.ir.plan import Plan
 from codegen.kernels import kernel_needs
-from codegen.options import LEAST_BUFFER, Options
+from codegen.options import LEAST_BUFFER, Goal, Options
 from codegen.planning.asked import choose_goal
 from codegen.planning.orders import Candidates, Ordered
 from codegen.planning.weights import ALIGN, Buffered, buffered, without_buffer
@@ -62,7 +62,7 @@ def _tried(
 def _through(buffer: Buffered, found: Candidates, target: Target, options: Options) -> Plan:
     """The plan whose weights go through a buffer, which is part of the arena."""
     smaller, ram = without_buffer(options, target, buffer.arena_bytes)
-    plan = _planned(replace(found, turned=(), copying=()), target, smaller, ram, buffer)
+    plan = _planned(Candidates(found.orders), target, smaller, ram, buffer)
     return buffer.planned(plan, next(kernels for graph, kernels in found.orders if graph is plan.graph))
 
 
@@ -75,13 +75,13 @@ def _planned(
     flows: Flows | None = None,
 ) -> Plan:
     goal, limit = choose_goal(options, target), options.arena_limit
-    small, several = goal == "memory" or limit is not None, len(target.working) > 1
-    scheduler = _scheduler(found.all if small else found.orders, target, options, buffer, flows)
+    orders, several = _competing(found, goal, limit), len(target.working) > 1
+    scheduler = _scheduler(orders, target, options, buffer, flows)
     try:
         first = scheduler.plan(goal, limit)
         if ram is None or first.arena_bytes <= ram or (limit is not None and not several):
             return first
-        if not small and len(found.all) > len(found.orders):
+        if len(found.all) > len(orders):
             scheduler = _scheduler(found.all, target, options, buffer, flows)
         return scheduler.plan(goal, ram)
     except ArenaLimitUnreachable:
@@ -89,6 +89,13 @@ def _planned(
         if spread is None and limit is not None:
             raise
         return spread or scheduler.plan("memory")
+
+
+def _competing(found: Candidates, goal: Goal, limit: int | None) -> Sequence[Ordered]:
+    """The orders that are tried first: those that take longer for less memory where that is asked for."""
+    if goal == "memory" or limit is not None:
+        return found.all
+    return found.balanced if goal == "balanced" else found.orders
 
 
 def _scheduler(

@@ -19,6 +19,8 @@ from codegen.records import record
 from codegen.schedule import order_nodes
 from codegen.target import Target
 
+WORD = 4
+"""Bytes of a word of the chips, and of a float32 number."""
 Ordered = tuple[Graph, dict[int, Form]]
 """A network with its nodes in an order, and the kernel of each node that needs one."""
 
@@ -28,24 +30,37 @@ class Candidates:
     """The orders to choose from, and those that compete where memory is short.
 
     These are `turned`, the network on columns, and `copying`, with kernels whose outputs may lie over their inputs.
+    Where only inputs in words are copied for that (`words`), it takes so little that the default plan may have it too.
     """
 
     orders: Sequence[Ordered]
     turned: Sequence[Ordered] = ()
     copying: Sequence[Ordered] = ()
+    words: Sequence[Ordered] = ()
+
+    @property
+    def balanced(self) -> Sequence[Ordered]:
+        """Those of which none takes clearly longer for its memory."""
+        return [*self.orders, *self.words]
 
     @property
     def all(self) -> Sequence[Ordered]:
         """Every one."""
-        return [*self.orders, *self.turned, *self.copying]
+        return [*self.balanced, *self.turned, *self.copying]
 
 
 def candidates(
     graph: Graph, kernels: Mapping[int, Form], target: Target, options: Options, table: KernelTable = TABLE
 ) -> Candidates:
     """The model's own order of operators and the best one found, upright and turned."""
-    copying = () if target.dma else _copying_orders(graph, kernels, table)
-    return Candidates(_orders(graph, kernels), _turned_orders(graph, target, options, table), copying)
+    copies = {} if target.dma else _copies(graph, kernels, table)
+    words = {i: form for i, form in copies.items() if _reads_words(graph, i)}
+    return Candidates(
+        _orders(graph, kernels),
+        _turned_orders(graph, target, options, table),
+        _copying_orders(graph, kernels, copies) if len(copies) > len(words) else (),
+        _copying_orders(graph, kernels, words) if words else (),
+    )
 
 
 def _orders(graph: Graph, kernels: Mapping[int, Form]) -> list[Ordered]:
@@ -56,11 +71,21 @@ def _orders(graph: Graph, kernels: Mapping[int, Form]) -> list[Ordered]:
     return [(graph, dict(kernels)), (other, {i: named[n.name] for i, n in enumerate(other.nodes) if n.name in named})]
 
 
-def _copying_orders(graph: Graph, kernels: Mapping[int, Form], table: KernelTable) -> list[Ordered]:
-    """The network, as another object, with kernels that take more instructions for outputs over inputs."""
+def _copies(graph: Graph, kernels: Mapping[int, Form], table: KernelTable) -> dict[int, Form]:
+    """Kernels by node that take more instructions for outputs over inputs."""
     found = {i: table.copying(graph.view(graph.nodes[i]), form) for i, form in kernels.items()}
-    changed = {i: form for i, form in found.items() if form}
-    return _orders(replace(graph), {**kernels, **changed}) if changed else []
+    return {i: form for i, form in found.items() if form}
+
+
+def _reads_words(graph: Graph, index: int) -> bool:
+    """Whether each element of a node's inputs is a word: one load and one store, where bytes may take as many each."""
+    view = graph.view(graph.nodes[index])
+    return all(view.ins[i].dtype.bytes == WORD for i in view.dynamic)
+
+
+def _copying_orders(graph: Graph, kernels: Mapping[int, Form], copies: Mapping[int, Form]) -> list[Ordered]:
+    """The network, as another object, with these kernels in the place of its own."""
+    return _orders(replace(graph), {**kernels, **copies})
 
 
 def _turned_orders(graph: Graph, target: Target, options: Options, table: KernelTable) -> list[Ordered]:

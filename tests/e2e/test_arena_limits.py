@@ -19,6 +19,7 @@ from tests.e2e.test_real_models import samples_of
 from tests.support import real_tflite
 from tests.support.networks import NETWORKS, network_path
 from tests.support.real import LARGE, MODELS, model_path
+from tests.support.shared import shared_dir
 from tests.support.tools import require_board
 
 LIMITS = {
@@ -43,6 +44,9 @@ REACHED = {
     "resnet18_224": (223_601, 207_712),
 }
 """The same as found for any chip, whose kernels take little scratch; a change that needs more is a step back."""
+FLOAT = shared_dir() / "models" / "mlperf_tiny_onnx" / "kws_f32.onnx"
+FLOAT_LIMIT = 23_500
+"""Bytes of its arena on a Cortex-M4, as it is planned by default."""
 TINY = ("kws_qdq", "resnet8_qdq", "vww_qdq")
 QUICK = TINY[:2]
 BIG = ("mobilenet_v2_1.0_224", "mobilenet_v2_0.35_144", "resnet18_224")
@@ -101,6 +105,19 @@ def test_the_arena_stays_as_small_as_it_was(name: str, streamed: bool) -> None:
 def test_the_chip_itself_needs_no_more(name: str) -> None:
     made = compile_file(path_of(name), Options(target="cortex-m4", vectors=0, goal="memory"))
     assert made.manifest["arena_bytes"] <= LIMITS[name][0]
+
+
+def copied(model: Path, chip: str, goal: Goal) -> int:
+    """How many layers of a plan copy what they read for outputs over inputs; what is copied changes no product."""
+    made = compile_file(model, Options(target=chip, vectors=0, goal=goal))
+    assert made.manifest["recomputed_macs"] == 0
+    assert model != FLOAT or goal == "size" or made.plan.arena_bytes <= FLOAT_LIMIT
+    return sum(form.copies for form in made.kernels.values())
+
+
+def test_the_default_plan_copies_words_for_less_memory_and_no_bytes() -> None:
+    assert [copied(FLOAT, "cortex-m4", goal) for goal in ("balanced", "memory", "size")] == [4, 4, 0]
+    assert [copied(path_of("kws_qdq"), "cortex-m0plus", goal) for goal in ("balanced", "memory", "size")] == [0, 4, 0]
 
 
 def plan_options(name: str, plan: str, streamed: bool, target: str = "host") -> Options:

@@ -39,6 +39,7 @@ from codegen.ops.recurrent import Recurrent
 from codegen.ops.requantize import activation_bounds, apply_requant, make_requant
 from codegen.ops.reshape import Broadcast, Reshape
 from codegen.ops.resize import ResizeBilinear, ResizeNearest
+from codegen.ops.scaled_sum import ScaledSum
 from codegen.ops.scatter import Scatter
 from codegen.ops.select import Select
 from codegen.ops.sigmoid16 import Sigmoid16
@@ -65,6 +66,7 @@ OPS: tuple[type[Op], ...] = (
     MatMul,
     Add,
     AddN,
+    ScaledSum,
     Mul,
     Div,
     Extremum,
@@ -163,6 +165,7 @@ __all__ = [
     "Reshape",
     "ResizeBilinear",
     "ResizeNearest",
+    "ScaledSum",
     "Scatter",
     "Select",
     "Sigmoid16",

@@ -135,16 +135,21 @@ def shared_shift(a: Quant, b: Quant, y: Quant, bits: int = BITS, most: int = 31,
 
     Of the bits the `kept` highest (0: all) are rounded to; the places behind them are 0 in both multipliers.
     """
+    (ma, mb), shift = common_shift((a, b), y, bits, most, kept)
+    return ma, mb, shift
+
+
+def common_shift(xs: Sequence[Quant], y: Quant, bits: int, most: int, kept: int = 0) -> tuple[tuple[int, ...], int]:
+    """The same of any number of inputs: a multiplier for each, and s."""
     kept = kept or bits
-    factors = np.array([a.scale, b.scale]) / np.float64(y.scale)
+    factors = np.array([x.scale for x in xs]) / np.float64(y.scale)
     short = kept - int(np.frexp(factors.max())[1])
     if np.floor(factors.max() * 2.0**short + 0.5) == 1 << kept:
         short -= 1
     shift = short + bits - kept
     if shift > most:
-        return 0, 0, 1
-    ma, mb = (int(np.floor(f * 2.0**short + 0.5)) << (bits - kept) for f in factors)
-    return ma, mb, shift
+        return (0,) * len(xs), 1
+    return tuple(int(np.floor(f * 2.0**short + 0.5)) << (bits - kept) for f in factors), shift
 
 
 def _are_powers(*quants: Quant) -> bool:

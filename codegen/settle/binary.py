@@ -6,17 +6,40 @@ Decides: that both are of one 8-bit type where that loses nothing, and that they
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
+from codegen.errors import FormUnsupported, ScaleBad
 from codegen.ir.op import Op
 from codegen.ir.quant import DType, Mode, Quant
 from codegen.ir.real import RealNode
-from codegen.ops import Add, Mul, Reshape, activation_bounds, make_requant
+from codegen.ops import Add, Mul, Reshape, ScaledSum, activation_bounds, make_requant
+from codegen.ops.scaled_sum import MOST
+from codegen.records import record
 from codegen.settle.context import Context, real_bounds, shared_quant, story
 from codegen.settle.matmul import Side, const_side
-from codegen.settle.states import IntConst, Pending, Request, Route, State
+from codegen.settle.states import IntConst, Pending, Real, Request, Route, State, Trail
 from codegen.settle.tables import as_dtype, exact
+
+_ONE_SUM = ("single", "tflite")
+"""Modes in which a sum of several tensors has the one definition of ScaledSum."""
+
+
+@record
+class Terms:
+    """Tensors that are added, each with its sign."""
+
+    sides: tuple[Side, ...]
+    signs: tuple[int, ...]
+
+    def plus(self, side: Side, own: int, sign: int) -> Terms:
+        """This sum, or its negative where `own` is -1, and one more tensor."""
+        return Terms((*self.sides, side), (*(own * s for s in self.signs), sign))
+
+    def times(self, node: RealNode, factor: float) -> Terms:
+        """The sum times a number above zero."""
+        return replace(self, sides=tuple(_times(node, side, factor) for side in self.sides))
 
 
 def is_side(state: State, dtype: DType) -> bool:
@@ -48,7 +71,49 @@ def binary(ctx: Context, node: RealNode, kind: str, a: Side, b: Side) -> Pending
 
     probe = Add(a.quant, b.quant, a.quant, DType.S8, -128, 127, ctx.mode)
     (result,) = probe.infer([ctx.type(a.value), ctx.type(b.value)])
-    return Pending(result.shape, emit, (node,))
+    found = Pending(result.shape, emit, (node,))
+    if kind == "Mul" or ctx.mode not in _ONE_SUM:
+        return found
+    first = Terms((a, b), (1, -1 if kind == "Sub" else 1))
+    return replace(
+        found,
+        times=lambda factor: binary(ctx, node, kind, _times(node, a, factor), _times(node, b, factor)),
+        plus=lambda more, own, sign, by: summed(ctx, by, first.plus(_side(ctx, more), own, sign), (node,)),
+    )
+
+
+def summed(ctx: Context, node: RealNode, terms: Terms, trail: Trail) -> Pending:
+    """The sum of three tensors or more, rounded once, as a result that waits for its scale."""
+    shapes = {side.shape for side in terms.sides}
+    if len(shapes) > 1 or len(terms.sides) > MOST:
+        raise FormUnsupported(f"a sum of {len(terms.sides)} tensors of shapes {sorted(shapes)}", where=node.where)
+    first, *others = (side.value for side in terms.sides)
+
+    def emit(request: Request) -> str:
+        bounds = activation_bounds(request.quant, request.dtype, *real_bounds(request))
+        op = ScaledSum(tuple(s.quant for s in terms.sides), terms.signs, request.quant, request.dtype, *bounds)
+        note = f"{story(request.trail)} -> ScaledSum, rounded once"
+        return ctx.run(first, Route(op), request.name, request.trail, note, others)
+
+    return Pending(
+        terms.sides[0].shape,
+        emit,
+        (*trail, node),
+        times=lambda factor: summed(ctx, node, terms.times(node, factor), trail),
+        plus=lambda more, own, sign, by: summed(ctx, by, terms.plus(_side(ctx, more), own, sign), (*trail, node)),
+    )
+
+
+def _side(ctx: Context, real: Real) -> Side:
+    return Side(real.value, ctx.shape(real), real.quant)
+
+
+def _times(node: RealNode, side: Side, factor: float) -> Side:
+    """The tensor times a number, which its scale takes."""
+    scale = np.float32(side.quant.scale * factor)
+    if not np.finfo(np.float32).tiny <= scale < np.inf:
+        raise ScaleBad(f"a factor of {factor:.4g} makes a scale of {scale:.4g}", where=node.where)
+    return replace(side, quant=Quant(float(scale), side.quant.zero_point))
 
 
 def _binary_op(

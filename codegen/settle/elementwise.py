@@ -62,6 +62,9 @@ def elementwise(ctx: Context, node: RealNode, op: Binary) -> Sequence[State]:
         found = read(ctx, node, op.kind, a, b)
         if found is not None:
             return [found]
+    longer = _of_sum(ctx, node, op.kind, a, b)
+    if longer is not None:
+        return [longer]
     if op.kind in ("Add", "Sub", "Mul"):
         dtype = next((ctx.type(s.value).dtype for s in (a, b) if isinstance(s, Real)), DType.S8)
         return [binary(ctx, node, op.kind, operand(ctx, node, 0, dtype), operand(ctx, node, 1, dtype))]
@@ -205,6 +208,18 @@ def _of_product(ctx: Context, node: RealNode, kind: str, a: State, b: State) -> 
     else:
         return None
     return with_linear(ctx, x, linear, node)
+
+
+def _of_sum(ctx: Context, node: RealNode, kind: str, a: State, b: State) -> State | None:
+    """One more tensor of a sum that still waits for its scale."""
+    at = 0 if isinstance(b, Pending) else 1
+    x, other = (b, a) if at == 0 else (a, b)
+    if kind not in ("Add", "Sub") or not isinstance(x, Pending) or x.plus is None or x.bounded:
+        return None
+    if not isinstance(other, Real):
+        return None
+    own, sign = (1, 1) if kind == "Add" else (-1, 1) if at == 0 else (1, -1)
+    return x.plus(exact(ctx, node, at), own, sign, node)
 
 
 def _of_normal(ctx: Context, node: RealNode, kind: str, x: Pending, constant: Array, swapped: bool) -> State | None:

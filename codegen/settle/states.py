@@ -141,7 +141,8 @@ class Pending:
     `function` is the operator's name where its range is known, and `kind` the type of its input then.  `times` makes
     the same result times a number above zero, where that only changes a scale; `factors` the same result times numbers
     and plus numbers that broadcast with it, where its operator takes them; `wide` writes it once, in 16 bits that hold
-    whatever it may be, where those are known.
+    whatever it may be, where those are known;
+    `plus` the same sum, or its negative, plus or minus one more tensor that a further node adds.
     """
 
     shape: tuple[int, ...]
@@ -155,6 +156,7 @@ class Pending:
     times: Callable[[float], Pending] | None = None
     factors: Callable[[Array, Array], Pending] | None = None
     wide: Callable[[], Real] | None = None
+    plus: Callable[[Real, int, int, RealNode], Pending] | None = None
 
     def clipped(self, low: float, high: float, node: RealNode) -> Pending:
         """The result of clip(self, low, high): bounds compose."""

@@ -233,6 +233,9 @@ CASES: Mapping[str, Quantized] = {
     "Concat of two scales": Quantized(
         _ROW, (("Sigmoid", ("x",), ("s",), {}), ("Concat", ("x", "s"), ("y",), {"axis": 1}))
     ),
+    "Sum of three scales": _chain(_ROW, {}, "s = Sigmoid x", "t = Tanh x", "y = Sum x s t"),
+    "Mean of three scales": _chain(_ROW, {}, "s = Sigmoid x", "t = Tanh x", "y = Mean x s t"),
+    "Mean of two": _chain(_ROW, {}, "s = Sigmoid x", "y = Mean x s"),
     "Add, Sub, Mul": _chain(_ROW, {}, "s = Sigmoid x", "a = Add x s", "u = Sub a x", "y = Mul u a"),
     "GLU": Quantized(
         _TOKENS,

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from codegen.ops import AddN, ArgExtremum, CumulativeSum, GlobalSum, Hardmax, L2Norm, LayerNorm, TopK, make_requant
-from tests.contract.case import BOUNDS, F32, S8, S16, S32, U8, A, Case, Y, ints, q, requant, t
+from codegen.ops import (
+    AddN,
+    ArgExtremum,
+    CumulativeSum,
+    GlobalSum,
+    Hardmax,
+    L2Norm,
+    LayerNorm,
+    ScaledSum,
+    TopK,
+    make_requant,
+)
+from tests.contract.case import BOUNDS, F32, S8, S16, S32, U8, A, B, Case, Y, ints, q, requant, t
 
 
 def cases() -> Iterator[Case]:
@@ -23,6 +34,7 @@ def sum_cases() -> Iterator[Case]:
     for axis, ways in enumerate(((False, False), (True, True), (False, True))):
         yield Case(f"cumulative{axis}", CumulativeSum(axis, a, b, *bounds, *ways), (t(S8, 3, 40, 7),))
     x = t(S8, 2, 3, 2, 4, quant=A)
+    yield from scaled_sum_cases()
     yield Case("three", AddN(A, Y, *BOUNDS), (x, x, x))
     for axis, ways in enumerate(((False, False), (True, False), (False, True), (True, True))):
         yield Case(f"axis{axis}", CumulativeSum(axis, A, Y, *BOUNDS, *ways), (t(S8, 2, 3, 40, 4, quant=A),))
@@ -30,6 +42,26 @@ def sum_cases() -> Iterator[Case]:
     yield Case("sum16", GlobalSum(0, requant("single", 3e5, 1, S16), S16, q(1.0)), (t(S16, 1, 4, 2, 3),))
     step = make_requant("tflite", 0.07, [1.0], Y, S8)
     yield Case("meant", GlobalSum(-5, step, S8, Y), (t(S8, 1, 3, 4, 5, quant=A),))
+
+
+def scaled_sum_cases() -> Iterator[Case]:
+    a, b, u, w = q(0.03, -128), q(0.2, 127), q(0.02, 200), q(0.0007, -3000)
+    three, image = (a, b, u), t(S8, 1, 3, 5, 7)
+    byte, whole = (S8, -128, 127), (S16, -32768, 32767)
+    ins = (image, image, t(U8, 1, 3, 5, 7))
+    yield Case("scaled", ScaledSum(three, (1, 1, 1), q(0.21, -9), *byte), ins)
+    yield Case("scaled_minus", ScaledSum(three, (-1, 1, -1), q(0.11, 7), S8, -20, 127), ins)
+    yield Case("scaled_const", ScaledSum(three, (1, -1, 1), q(0.11, 7), *byte), (image, ints(S8, 1, 3, 5, 7), ins[2]))
+    yield Case("scaled_vector", ScaledSum((A, A, A, B), (1, 1, 1, -1), Y, *byte), (t(S8, 9),) * 4)
+    most = tuple(q(2.0**14 * 0.999, 127 if i % 2 else -128) for i in range(15))
+    yield Case("scaled_coarse", ScaledSum(most, (1, -1) * 7 + (1,), q(1.0), *byte), (image,) * 15)
+    yield Case("scaled_fine", ScaledSum((q(2.0**-13 * 0.999, -128),) * 15, (1,) * 15, q(1.0), *byte), (image,) * 15)
+    yield Case("scaled_ties", ScaledSum((q(0.5), q(0.25), q(0.5)), (1, 1, -1), q(1.0), *byte), (image,) * 3)
+    wide = t(S16, 1, 3, 5, 7)
+    yield Case("scaled16", ScaledSum((w, w, q(0.001)), (1, -1, 1), q(0.0009, -30000), *whole), (wide,) * 3)
+    yield Case("scaled16_bytes", ScaledSum((w, a, b), (1, 1, 1), q(0.2, 3), *byte), (wide, image, image))
+    yield Case("scaled16_coarse", ScaledSum((q(2.0**14 * 0.999, -32768),) * 3, (1, 1, -1), q(1.0), *whole), (wide,) * 3)
+    yield Case("scaled16_fine", ScaledSum((q(2.0**-25),) * 3, (1, 1, -1), q(1.0), *whole), (wide,) * 3)
 
 
 def extremum_cases() -> Iterator[Case]:

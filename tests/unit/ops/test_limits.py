@@ -22,6 +22,7 @@ from codegen.ops import (
     LayerNorm,
     LogSoftmax,
     Recurrent,
+    ScaledSum,
     Sigmoid16,
     Softmax,
     Softmax16,
@@ -54,6 +55,10 @@ def t(*shape: int, dtype: DType = S8) -> TensorType:
     return TensorType(shape, dtype)
 
 
+def sum_of(count: int, scale: float = 1.0) -> Op:
+    return ScaledSum((q(scale),) * count, (1,) * count, ONE, S8, -128, 127)
+
+
 def log_to(scale: float) -> Op:
     return LogSoftmax(q(0.1), q(scale), S8, "single")
 
@@ -69,6 +74,7 @@ SIZES = {
     "REDUCTION-05": ((SUM, (t(1, 129, 127, 1),)), (SUM, (t(1, 128, 128, 1),))),
     "REDUCTION-08": ((L2Norm(0), (t(1, 32767),)), (L2Norm(0), (t(1, 32768),))),
     "REDUCTION-14": ((NORM, (t(1, 1 << 23),)), (NORM, (t(1, (1 << 23) + 1),))),
+    "REDUCTION-17": ((sum_of(15), BYTE * 15), (sum_of(16), BYTE * 16)),
     "REDUCTION-10": ((AddN(ONE, ONE, -128, 127), BYTE * 15), (AddN(ONE, ONE, -128, 127), BYTE * 16)),
     "ACTIVATION-04": ((TFLITE_SOFTMAX, (t(1, 4095),)), (TFLITE_SOFTMAX, (t(1, 4096),))),
     "ACTIVATION-11": (
@@ -111,6 +117,7 @@ SCALES = {
         (Softmax(ONE, Quant(2.0**-20), S8, "single"), BYTE),
         (Softmax(ONE, Quant(2.0**-21), S8, "single"), BYTE),
     ),
+    "REDUCTION-18": ((sum_of(2, 2.0**14 * 0.999), BYTES), (sum_of(2, 2.0**14), BYTES)),
     "REDUCTION-11": (
         (AddN(q(2.0**19 * 0.999), ONE, -128, 127), BYTES),
         (AddN(Quant(2.0**19), ONE, -128, 127), BYTES),

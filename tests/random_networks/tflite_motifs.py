@@ -23,6 +23,7 @@ from codegen.ops import (
     PRelu,
     Rescale,
     Reshape,
+    ScaledSum,
     Select,
     Sigmoid16,
     Slice,
@@ -193,6 +194,15 @@ def sum_of_three(d: Drawing, x: str) -> str:
     parts = (x, d.apply(Clamp(-100, 90), x), d.apply(Clamp(-60, 120), x))
     quant = d.fit(sum(d.real(part) for part in parts), DType.S8)
     return d.apply(AddN(d.quant(x), quant, -128, 127), *parts)
+
+
+def sum_of_scales(d: Drawing, x: str) -> str:
+    """Three tensors of two scales, one of them perhaps subtracted."""
+    x = _signed(d, x)
+    y = d.conv(x, *d.windows(x, same=True), outputs=d.shape(x)[3], dtype=DType.S8)
+    parts, signs = (x, y, d.apply(Clamp(-60, 120), x)), (1, d.pick((1, -1)), 1)
+    quant = d.fit(sum(sign * d.real(part) for sign, part in zip(signs, parts, strict=True)), DType.S8)
+    return d.apply(ScaledSum(tuple(d.quant(part) for part in parts), signs, quant, DType.S8, -128, 127), *parts)
 
 
 def running_sum(d: Drawing, x: str) -> str:

@@ -23,7 +23,9 @@ from tests.support.tools import require_tool
 
 WIDE = ("armv7m_wide", "rv32_wide")
 OURS = [kernel for kernel in TABLE.kernels if kernel.name == "blocked_winograd"]
-ALWAYS = replace(TABLE, kernels=(*(replace(k, make=lambda n, k=k: _unweighed(k.make(n))) for k in OURS), *TABLE.kernels))
+ALWAYS = replace(
+    TABLE, kernels=(*(replace(k, make=lambda n, k=k: _unweighed(k.make(n))) for k in OURS), *TABLE.kernels)
+)
 
 
 def _unweighed(fit: Fit | None) -> Fit | None:

@@ -241,8 +241,12 @@ def _tile_group(core: Core, work: Tiles, pairs: int, channels: int) -> Mix:
     products = work.taps * sums
     other = (core.product - 1) * products + turns * (_LOOP - 1) + _RUN + sums
     added = (0, products) if core.product == 1 else (products, 0)
-    plane = Mix(other + added[0], core.load * work.taps * (pairs + channels), store=sums, multiply_add=added[1], taken=turns)
-    outputs = Mix(sums * (_PAIR + 2 * (core.requant - 1)) + _GROUP, sums * _PLANES + channels * _CHANNEL, store=2 * sums)
+    plane = Mix(
+        other + added[0], core.load * work.taps * (pairs + channels), store=sums, multiply_add=added[1], taken=turns
+    )
+    outputs = Mix(
+        sums * (_PAIR + 2 * (core.requant - 1)) + _GROUP, sums * _PLANES + channels * _CHANNEL, store=2 * sums
+    )
     return plane.times(_PLANES) + outputs
 
 

@@ -1,13 +1,14 @@
-"""Convolution of three columns, two neighbouring outputs at a time: 4 products where 6 are spelled (Winograd's F(2, 3)).
+"""Convolution of three columns, two neighbouring outputs at a time: 4 products for 6 (Winograd's F(2, 3)), exact.
 
 Of inputs d0 to d3 and weights g0 to g2, for each input channel and kernel row,
 
     p0 = (d0 - d2) * g0                    p2 = (d1 + d2) * (g0 + g1 + g2)
     p1 = (d3 - d1) * g2                    p3 = (d2 - d1) * (g0 - g1 + g2)
 
-and of their sums over both, each by itself, the outputs are p0 + (p2 + p3) / 2 and p1 + (p2 - p3) / 2: what is halved is
-even, whatever the inputs are, so that they are the very sums of the plain form.  Weights of p0 and p1 stay bytes, the
-others are int16: twice the flash.  A block transforms its inputs into scratch, four planes of int16, for all channels.
+are summed over both, each by itself; the outputs are p0 + (p2 + p3) / 2 and p1 + (p2 - p3) / 2.  What is halved is even
+whatever the inputs are, so that they are the very sums of the plain form.  Weights of p0 and p1 stay bytes, the others
+are int16: twice the flash.  A block transforms its inputs into scratch, four planes of int16 in which all taps of a pair
+of outputs follow each other, and each plane is then summed as if the layer were dense.
 
 Weights: [groups of N channels][plane][taps][N], then the channels left over likewise.
 """
@@ -40,8 +41,10 @@ _WORD = 4
 
 @record(kw_only=True)
 class WinogradContext(RunSizes):
-    """Literals of one convolution.  `run` is what a plane has of each pair of outputs; scratch has the planes at
-    `planes_at`, behind copies of columns beside padding."""
+    """Literals of one convolution.  `run` is what a plane has of each pair of outputs.
+
+    Scratch has the planes at `planes_at`, behind copies of columns beside padding.
+    """
 
     x_t: str
     y_t: str
@@ -131,8 +134,10 @@ def _fit(core: Core, node: NodeOf[Conv2D]) -> Fit | None:
     numbers = fast_fields(op.requant, sums.reach, len(sums.weights))
     params = (sums.bias_field(), *sums.zero_fields(padded=context.gathers), *numbers, *_weights(sums, context))
     sizes = " and ".join(str(pairs_of(pixels)) for pixels in choice.sizes)
-    why = f"blocks of {sizes} x {choice.channels} sums for pairs of outputs, 4 products for 6"
     mix = tiles_mix(core, work, choice, context.c_out)
+    each = mix.instructions / (work.width * work.taps * _COLUMNS * context.c_out)
+    made = f"blocks of {sizes} x {choice.channels} sums for pairs of outputs, 4 products for 6"
+    why = f"{made}, {each:.2f} instructions per product"
     return Fit(context, params, scratch, why, headers=context.rq.headers, mix=mix)
 
 
@@ -162,7 +167,13 @@ def _weights(sums: Weighted, k: WinogradContext) -> tuple[Field, ...]:
     size = 2 * k.run * k.c_out
     order = f"those of {k.channels} outputs beside each other" if k.channels > 1 else "one output after another"
     return (
-        Field.later("inner", np.int16, size, lambda: packed(_transformed(sums)[1], k.channels), f"g0 + g1 + g2 and g0 - g1 + g2, {order}"),
+        Field.later(
+            "inner",
+            np.int16,
+            size,
+            lambda: packed(_transformed(sums)[1], k.channels),
+            f"g0 + g1 + g2 and g0 - g1 + g2, {order}",
+        ),
         Field.later("outer", np.int8, size, lambda: packed(_transformed(sums)[0], k.channels), f"g0 and g2, {order}"),
     )
 

@@ -102,7 +102,7 @@ def _blocks(conv: Callable[..., Case]) -> dict[str, Case]:
 
 
 def _pairs(conv: Callable[..., Case]) -> dict[str, Case]:
-    """Windows of three columns, whose outputs may be made in pairs: odd rows, all kinds of kernel rows and of padding."""
+    """Windows of three columns, whose outputs may be made in pairs: odd rows, kernel rows and padding of all kinds."""
     same, tall = window(3, 1, 1, 1, 1), window(5, 2, 1, 2, 1)
     return {
         "pairs_odd": conv(t(S8, 1, 3, 11, 7), same, same, 12),

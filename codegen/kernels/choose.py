@@ -5,9 +5,8 @@ the target); of others, the first one in the table.
 Fast kernels fill channels and taps of their weights.  By default the parameters of a network grow by 2 % at most over
 the least ones that kernels of the level have, or by 512 bytes where that is more, so that small networks are not kept
 from fast kernels by a few bytes: the layers that would gain least per added byte get their tightest kernel instead.
-Goal `speed` allows a quarter, and asks kernels of wide weights too where they come beside the others; `size` allows the
-2 % alone.  Weights of few bits count as bytes there, and their layers get the
-fastest kernel.  A target that says `weights.expand` has no such limit.
+Goal `speed` allows a quarter, and asks kernels of wide weights too where they come beside the others and flash has
+room; `size` allows the 2 % alone.  Weights of few bits count as bytes there, and their layers get the fastest kernel.  A target that says `weights.expand` has no such limit.
 """
 
 from __future__ import annotations
@@ -42,8 +41,16 @@ def choose_kernels(
 
     Raises with every node that has none.
     """
-    wide = goal == "speed" and target.dma is None
-    features = FEATURES[BESIDE.get(target.isa, target.isa) if wide else target.isa]
+    if goal == "speed" and target.isa in BESIDE and target.dma is None:
+        chosen = _chosen(graph, target, BESIDE[target.isa], table, goal)
+        if target.flash_bytes is None or sum(form.params_bytes for form in chosen.values()) <= target.flash_bytes:
+            return chosen
+    return _chosen(graph, target, target.isa, table, goal)
+
+
+def _chosen(graph: Graph, target: Target, isa: str, table: KernelTable, goal: str) -> dict[int, Form]:
+    """The same of the kernels of one level."""
+    features = FEATURES[isa]
     forms = _by_node(graph, lambda view: fastest_first([*table.fitting(view, features)], target.cycles, goal))
     if target.weights.expand:
         return {i: found[0] for i, found in forms.items()}

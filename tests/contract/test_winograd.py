@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from codegen.ir.form import Form
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
-from codegen.kernels import TABLE, find_form, leaner
+from codegen.kernels import TABLE, choose_kernels, find_form, leaner
 from codegen.kernels.kernel import Fit
 from codegen.laws import differences, make_project
 from codegen.ops import Conv2D
-from codegen.target import FEATURES, load_target
+from codegen.passes import simplify
+from codegen.pipeline import Options, compile_file, read_model
+from codegen.target import FEATURES, Weights, load_target
+from codegen.target.chip import EXPANDED
 from codegen.toolkit import HOUSE
 from tests.contract.case import S8, U8, Case, requant, t, window
 from tests.contract.cases import cases
 from tests.contract.test_kernels import LIBRARIES, build_graph, in_one_mode
+from tests.support.shared import shared_dir
 from tests.support.tools import require_tool
 
 WIDE = ("armv7m_wide", "rv32_wide")
@@ -93,3 +99,35 @@ def test_memory_that_is_short_takes_the_kernel_of_less_scratch() -> None:
     assert found[0].kernel == "blocked_conv"
     assert found[0].scratch_bytes < wide.scratch_bytes
     assert not leaner(graph, found, load_target("cortex-m3"))
+
+
+@pytest.mark.parametrize("chip", ["cortex-m3", "rv32imc"])
+def test_what_asks_for_speed_gets_it_where_memories_allow(chip: str) -> None:
+    """Goal `speed` within a quarter of the parameters, and no other one; with `expand` each layer that is faster."""
+    target = load_target(chip)
+    model = shared_dir() / "models" / "mlperf_tiny" / "resnet8_int8.tflite"
+    graph = simplify(read_model(model, Options(target=chip), target))
+    assert [_pairs(choose_kernels(graph, target, goal=goal)) for goal in ("size", "memory", "balanced")] == [0, 0, 0]
+    fast = choose_kernels(graph, target, goal="speed")
+    assert _pairs(fast) == 4
+    assert {form.kernel for form in fast.values()} & {"conv2d", "dense"} == set()
+    expanded = replace(target, isa=EXPANDED[target.isa], weights=Weights(expand=True))
+    assert [_pairs(choose_kernels(graph, expanded, goal=goal)) for goal in ("size", "memory", "balanced")] == [0, 0, 5]
+    flash = sum(form.params_bytes for form in fast.values())
+    for room, found in ((0, 4), (-1, 0)):
+        memories = tuple(replace(m, bytes=flash + room) if m.kind == "flash" else m for m in target.memories)
+        assert _pairs(choose_kernels(graph, replace(target, memories=memories), goal="speed")) == found
+
+
+def _pairs(forms: Mapping[int, Form]) -> int:
+    return sum(form.kernel == "blocked_winograd" for form in forms.values())
+
+
+def test_a_limit_of_memory_is_met_without_the_planes() -> None:
+    model = shared_dir() / "models" / "mlperf_tiny" / "resnet8_int8.tflite"
+    options = Options(target="cortex-m3", goal="speed", vectors=0)
+    least = compile_file(model, replace(options, goal="memory")).plan.arena_bytes
+    limited = compile_file(model, replace(options, arena_limit=least))
+    assert limited.plan.arena_bytes == least
+    assert _pairs(limited.kernels) == 0
+    assert _pairs(compile_file(model, replace(options, arena_limit=2 * least)).kernels) == 4

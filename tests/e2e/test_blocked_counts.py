@@ -33,9 +33,8 @@ def test_the_model_agrees_with_counts(chip: str, goal: Goal, network: str) -> No
         found = re.search(r"([\d.]+) instructions per product", form.why)
         if found:
             said[view.name] = float(found[1])
-    counted = {
-        x.name: (x.instructions or 0) / x.macs for x in codegen.profile(model, chip, goal=goal).layers if x.macs > _LEAST_MACS
-    }
+    layers = codegen.profile(model, chip, goal=goal).layers
+    counted = {x.name: (x.instructions or 0) / x.macs for x in layers if x.macs > _LEAST_MACS}
     assert len(counted) >= 9
     ratios = {name: counted[name] / said[name] for name in counted}
     assert all(0.8 < ratio < 1.25 for ratio in ratios.values()), ratios

@@ -7,8 +7,8 @@ Of inputs d0 to d3 and weights g0 to g2, for each input channel and kernel row,
 
 are summed over both, each by itself; the outputs are p0 + (p2 + p3) / 2 and p1 + (p2 - p3) / 2.  What is halved is even
 whatever the inputs are, so that they are the very sums of the plain form.  Weights of p0 and p1 stay bytes, the others
-are int16: twice the flash.  A block transforms its inputs into scratch, four planes of int16 in which all taps of a pair
-of outputs follow each other, and each plane is then summed as if the layer were dense.
+are int16: twice the flash.  A block transforms its inputs into scratch, four planes of int16 in which the taps follow
+each other, each for all pairs of the block, and sums each plane as if the layer were dense.
 
 Weights: [groups of N channels][plane][taps][N], then the channels left over likewise.
 """
@@ -113,6 +113,10 @@ class WinogradContext(RunSizes):
     def output_at(self, pixel: int) -> int:
         """From a block's first output of a channel to another one."""
         return pixel * self.c_out
+
+    def output_of(self, pair: int, which: int) -> int:
+        """The same, to one of a pair."""
+        return self.output_at(_OUTPUTS * pair + which)
 
 
 def pairs_of(pixels: int) -> int:

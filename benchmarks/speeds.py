@@ -39,11 +39,12 @@ from codegen.planning import met
 from codegen.records import record
 from codegen.report.speed import lanes_of, work_of
 from codegen.resources import resource_dir
-from codegen.target import FEATURES, load_target
+from codegen.target import BESIDE, FEATURES, load_target
 from codegen.target.parts import AMOUNTS
 from codegen.toolkit import HOUSE
 
 NO_LIMIT = re.compile(r"^bytes = .*\n", re.MULTILINE)
+EXPANDED = "\n[weights]\nexpand = true\n"
 CHIPS = ("cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m55", "cortex-m7", "rv32imc", "rv64gcv", "esp8266")
 SAME: Mapping[str, tuple[str, ...]] = {
     "cortex-m0plus": ("cortex-m0",),
@@ -109,10 +110,13 @@ UNLIKE = "float_unary"
 
 
 def roomy(chip: str, folder: Path) -> str:
-    """A file of the chip without limits of memory, as the board that emulates it has room for all layers at once."""
+    """A file of the chip without limits of memory, as the board that emulates it has room for all layers at once.
+
+    Weights may take what they want where kernels with wide ones come beside the others.
+    """
     (file,) = resource_dir("targets").rglob(f"chips/*/{chip}.toml")
     path = folder / f"{chip}.toml"
-    path.write_text(NO_LIMIT.sub("", file.read_text()))
+    path.write_text(NO_LIMIT.sub("", file.read_text()) + (EXPANDED if load_target(chip).isa in BESIDE else ""))
     return str(path)
 
 

@@ -5,8 +5,8 @@ the target); of others, the first one in the table.
 Fast kernels fill channels and taps of their weights.  By default the parameters of a network grow by 2 % at most over
 the least ones that kernels of the level have, or by 512 bytes where that is more, so that small networks are not kept
 from fast kernels by a few bytes: the layers that would gain least per added byte get their tightest kernel instead.
-Goal `speed` allows a quarter, `size` the 2 % alone.  Weights of few bits count as bytes there, and their layers get the
-fastest kernel.  A target that says `weights.expand` has no such limit.
+Goal `speed` allows a quarter, and asks kernels of wide weights too where they come beside the others and flash has
+room; `size` allows the 2 % alone.  Weights of few bits count as bytes there, and their layers get the fastest kernel.  A target that says `weights.expand` has no such limit.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from codegen.ir.op import NodeView
 from codegen.ir.plan import NodeNeeds
 from codegen.kernels.table import TABLE, KernelTable
 from codegen.ops import answers
-from codegen.target import FEATURES, Cycles, Target
+from codegen.target import BESIDE, FEATURES, Cycles, Target
 
 MOST_GROWTH = Fraction(2, 100)
 """By how much packing may increase the parameters of a network."""
@@ -41,9 +41,17 @@ def choose_kernels(
 
     Raises with every node that has none.
     """
-    forms = _by_node(
-        graph, lambda view: fastest_first([*table.fitting(view, FEATURES[target.isa])], target.cycles, goal)
-    )
+    if goal == "speed" and target.isa in BESIDE and target.dma is None:
+        chosen = _chosen(graph, target, BESIDE[target.isa], table, goal)
+        if target.flash_bytes is None or sum(form.params_bytes for form in chosen.values()) <= target.flash_bytes:
+            return chosen
+    return _chosen(graph, target, target.isa, table, goal)
+
+
+def _chosen(graph: Graph, target: Target, isa: str, table: KernelTable, goal: str) -> dict[int, Form]:
+    """The same of the kernels of one level."""
+    features = FEATURES[isa]
+    forms = _by_node(graph, lambda view: fastest_first([*table.fitting(view, features)], target.cycles, goal))
     if target.weights.expand:
         return {i: found[0] for i, found in forms.items()}
     return _within_growth(graph, forms, goal)
@@ -62,9 +70,9 @@ def find_form(view: NodeView, isa: str, table: KernelTable = TABLE) -> Form | No
     return first if first is None or first.mix is None else fastest_first([first, *fitting], None)[0]
 
 
-def fastest_form(view: NodeView, target: Target, table: KernelTable = TABLE) -> Form | None:
-    """The form that the node would have if its parameters might take what they want."""
-    return next(iter(fastest_first([*table.fitting(view, FEATURES[target.isa])], target.cycles)), None)
+def fastest_form(view: NodeView, form: Form, target: Target, table: KernelTable = TABLE) -> Form | None:
+    """The form that the node would have in place of its own if its parameters might take what they want."""
+    return next(iter(fastest_first([*table.fitting(view, form.features)], target.cycles)), None)
 
 
 def fastest_first(forms: Sequence[Form], cycles: Cycles | None, goal: str = "balanced") -> Sequence[Form]:
@@ -89,6 +97,18 @@ def estimated_cycles(mix: Mix, cycles: Cycles | None) -> float:
         return mix.instructions
     kinds = (f.name for f in fields(Mix) if f.name != "moved")
     return mix.moved + sum(float(getattr(mix, kind) * getattr(cycles, kind)) for kind in kinds)
+
+
+def leaner(graph: Graph, kernels: Mapping[int, Form], target: Target, table: KernelTable = TABLE) -> dict[int, Form]:
+    """Forms of less scratch by node index, where kernels say what they take and another one has such a form."""
+    found: dict[int, Form] = {}
+    for i, form in kernels.items():
+        if form.mix is not None and form.scratch_bytes:
+            fitting = [*table.fitting(graph.view(graph.nodes[i]), form.features)]
+            least = fastest_first(fitting, target.cycles, "memory")[0]
+            if least.scratch_bytes < form.scratch_bytes:
+                found[i] = least
+    return found
 
 
 def packing_growth(form: Form, view: NodeView, table: KernelTable = TABLE) -> int:

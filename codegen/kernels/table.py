@@ -39,7 +39,7 @@ from codegen.kernels import (
     unary,
     update,
 )
-from codegen.kernels.blocked import BLOCKED
+from codegen.kernels.blocked import BLOCKED, BLOCKED_FASTER
 from codegen.kernels.dsp import DSP, DSP_FASTER
 from codegen.kernels.float32 import FLOAT32
 from codegen.kernels.kernel import Features, Kernel
@@ -57,6 +57,7 @@ KERNELS: tuple[Kernel[Any], ...] = (
     *LANES,
     *RVV,
     *BLOCKED,
+    *BLOCKED_FASTER,
     *DSP_FASTER,
     *FLOAT32,
     *depthwise.KERNELS,

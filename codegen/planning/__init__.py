@@ -10,7 +10,7 @@ from codegen.errors import ArenaLimitUnreachable
 from codegen.ir.form import Form
 from codegen.ir.graph import Graph
 from codegen.ir.plan import Plan
-from codegen.kernels import TABLE, KernelTable
+from codegen.kernels import TABLE, KernelTable, leaner
 from codegen.options import Options
 from codegen.planning.arena import plan_arena
 from codegen.planning.asked import (
@@ -70,7 +70,27 @@ def _plan_as_it_is(
     table: KernelTable,
     flows: Flows | None = None,
 ) -> tuple[Plan, dict[int, Form]]:
-    """With the layers as they are."""
+    """With the layers as they are; where memory is short for that, with kernels of less scratch."""
+    try:
+        plan, chosen = _plan_with(graph, kernels, target, options, table, flows)
+        fits = target.ram_bytes is None or plan.arena_bytes <= target.ram_bytes
+        less = {} if fits else leaner(graph, kernels, target, table)
+    except ArenaLimitUnreachable:
+        less = leaner(graph, kernels, target, table)
+        if not less:
+            raise
+    return _plan_with(graph, {**kernels, **less}, target, options, table, flows) if less else (plan, chosen)
+
+
+def _plan_with(
+    graph: Graph,
+    kernels: Mapping[int, Form],
+    target: Target,
+    options: Options,
+    table: KernelTable,
+    flows: Flows | None,
+) -> tuple[Plan, dict[int, Form]]:
+    """With these kernels, and those that depend on the plan."""
     kernels = for_buffer(graph, kernels, target, options, table)
     found = candidates(graph, kernels, target, options, table)
     plan = _plan(found, target, options, flows)

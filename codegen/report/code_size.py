@@ -18,7 +18,7 @@ _FORM = re.compile(rb"\b(lam_mve_\w+)\((&job, [^;]*)\);")
 
 _PER_SCHEDULE_OPERATION = 1.6
 _PER_LAYER_OPERATION = 2.7
-_DENSITY = {"armv6m": 1.0, "armv7m": 0.88, "armv7em": 1.0, "armv7em_wide": 1.0, "armv81m_mve": 1.0, "rv32": 1.22}
+_DENSITY = {"armv6m": 1.0, "armv7m": 0.88, "armv7em": 1.0, "armv81m_mve": 1.0, "rv32": 1.22}
 _WIDE = 1.45
 
 ONCE = {
@@ -83,7 +83,7 @@ def estimate_code_bytes(files: Mapping[str, bytes], name: str, isa: str) -> int:
     GCC: all are met within a quarter.  Others are guesses.  `lamina profile` measures, at the target's own level.
     """
     schedule, layers = (_UNASKED.sub(b"", files[f"src/{name}{part}.c"]) for part in ("", "_layers"))
-    density = _DENSITY.get(isa, _WIDE)
+    density = _DENSITY.get(isa.removesuffix("_wide"), _WIDE)
     counted = _PER_SCHEDULE_OPERATION * _operations(schedule) + _PER_LAYER_OPERATION * _operations(layers)
     return 100 * round((counted * density + _primitives(layers)) / 100)
 

@@ -46,7 +46,8 @@ these chips lack: `--stream-input`, `--goal memory`, [why_not_fit.md](../why_not
         """\
 A multiply-accumulate in one instruction, long multiplications and a hardware division, but neither DSP instructions nor
 an FPU: real numbers are computed in software, the same bits at 53 to 67 instructions a product
-([float.md](../float.md)).""",
+([float.md](../float.md)). Windows of three columns take two thirds of their products for twice the flash of their
+weights, with `--goal speed` or `[weights] expand = true` in the file of a chip.""",
     ),
     _Family(
         "cortex-m4",
@@ -75,9 +76,11 @@ vector of a row is predicated, so that odd sizes cost no copies. An NPU beside t
         "rv32imc",
         """\
 32-bit cores with the M extension take blocks of outputs in registers; packed SIMD (RI5CY's, the P extension) is not
-used. `rv64gcv` has vectors (RVV 1.0) of any length. Vendors' accelerators beside a core are rules that networks are
-held to ([chips.md](../chips.md)), and no code. Cores without the F extension compute real numbers in software
-([float.md](../float.md)), at 130 to 175 instructions a product.""",
+used. Windows of three columns take two thirds of their products for twice the flash of their weights, with
+`--goal speed` or `[weights] expand = true` in the file of a chip. `rv64gcv` has vectors (RVV 1.0) of any length.
+Vendors' accelerators beside a core are rules that networks are held to ([chips.md](../chips.md)), and no code. Cores
+without the F extension compute real numbers in software ([float.md](../float.md)), at 130 to 175 instructions a
+product.""",
     ),
     _Family(
         "xtensa",

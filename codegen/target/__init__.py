@@ -1,6 +1,7 @@
 """Chips: what the compiler knows of one, and how its file, its core's and its board's are read."""
 
 from codegen.target.chip import (
+    BESIDE,
     BYTE_ORDERS,
     DTYPES,
     FEATURES,
@@ -20,6 +21,7 @@ from codegen.target.parts import Accelerator, Clock, KernelRates, Rates, Rule, S
 from codegen.target.read import list_targets, load_target
 
 __all__ = [
+    "BESIDE",
     "BYTE_ORDERS",
     "DTYPES",
     "FEATURES",

@@ -30,10 +30,12 @@ FEATURES: Mapping[str, frozenset[str]] = {
     "c99": frozenset(),
     "armv6m": frozenset({"armv6m"}),
     "armv7m": frozenset({"armv7m"}),
+    "armv7m_wide": frozenset({"armv7m", "wide"}),
     "armv7em": frozenset({"armv7m", "dsp", "fpu", "pairs"}),
     "armv7em_wide": frozenset({"armv7m", "dsp", "fpu", "pairs", "wide"}),
     "armv81m_mve": frozenset({"armv7m", "fpu", "mve", "pairs"}),
     "rv32": frozenset({"rv32"}),
+    "rv32_wide": frozenset({"rv32", "wide"}),
     "rv64gcv": frozenset({"rvv"}),
     "aarch64": frozenset({"neon", "fpu"}),
     "aarch64_dot": frozenset({"neon", "fpu"}),
@@ -48,8 +50,10 @@ FEATURES: Mapping[str, frozenset[str]] = {
 
 The host's C compiler says the rest.
 """
-EXPANDED = {"armv7em": "armv7em_wide"}
+EXPANDED = {"armv7m": "armv7m_wide", "armv7em": "armv7em_wide", "rv32": "rv32_wide"}
 """Levels that have other kernels where weights may take twice the flash, and the level those kernels have."""
+BESIDE: Mapping[str, str] = {isa: EXPANDED[isa] for isa in ("armv7m", "rv32")}
+"""Those of them whose other kernels come beside the level's own: goal `speed` has both to choose from."""
 BYTE_ORDERS = ("little", "big")
 MEMORY_KINDS = ("ram", "flash", "psram", "scratchpad")
 WORKING_KINDS = ("ram", "psram")

@@ -266,7 +266,7 @@ def _place(name: str, broken: Mapping[str, str], left: Mapping[str, tuple[str, .
 
 def _why(form: Form, view: NodeView, chip: Target, table: KernelTable) -> str:
     """What the kernel says of itself, and why it is not the fastest one where it is not."""
-    fastest = fastest_form(view, chip, table)
+    fastest = fastest_form(view, form, chip, table)
     if fastest is None or fastest.kernel == form.kernel:
         return form.why
     more = packing_growth(fastest, view, table)

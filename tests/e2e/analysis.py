@@ -29,6 +29,7 @@ DMA = Options(target="gap8-like")
 CORES = Options(target="gap8-cores")
 STREAMED = Options(target="generic", weights="blob", stream_input=True)
 FLOAT = Options(target="generic", requant="ort")
+PAIRS = Options(target="rv32imc", goal="speed")
 STRIPS = Options(target="generic", goal="memory", input_outside=True, max_recompute=60.0)
 
 
@@ -60,6 +61,7 @@ class Subject:
 _HOW = {
     **{PLAIN: "generic", DMA: "gap8-like", CORES: "gap8-cores"},
     **{STREAMED: "generic, streamed, blob", FLOAT: "generic, ort", STRIPS: "generic, in strips, input outside"},
+    PAIRS: "rv32imc, outputs in pairs",
 }
 _TINY = ("kws_int8", "vww_int8", "ad_int8", "resnet8_int8", "strww_int8")
 _DIALECTS = (
@@ -79,6 +81,7 @@ _OTHERWISE = {
     CORES: ("resnet8_int8",),
     STREAMED: ("kws_int8", "vww_int8", "shuffle__inc_qdq", "dscnn__ort_dyn21_qdq_u16u8_pt"),
     FLOAT: ("mnist_cnn_qdq",),
+    PAIRS: ("resnet8_int8", "resnet8_qop_u8s8"),
     STRIPS: ("vww_int8", "mbv2__ort_ts17_qdq_s16s8_ms"),
 }
 SUBJECTS = (

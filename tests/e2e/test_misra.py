@@ -68,6 +68,7 @@ SUBJECTS: Mapping[str, Subject] = {
     "float": Subject("tflite/hello_world_f32.tflite", Options(target="generic")),
     "float convolutions": Subject("onnx/mnist_cnn_f32.onnx", Options(target="generic")),
     "resnet8": Subject("mlperf_tiny/resnet8_int8.tflite", Options(target="cortex-m4"), _DSP),
+    "pairs of outputs": Subject("mlperf_tiny/resnet8_int8.tflite", Options(target="cortex-m3", goal="speed")),
     "shuffled channels": Subject("dialects/shuffle__inc_qdq.onnx", Options(target="generic")),
     "recurrent": Subject("dialects/grucell__ort_ts17_dedicated.onnx", Options(target="generic")),
     "transformer": Subject("dialects/transf_noln__ort_qop13_u8u8_pt.onnx", Options(target="generic")),

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from codegen.emit.packages.packaged import Packaged
 
-_CORES = {"armv6m": "ARMCM0P", "armv7m": "ARMCM3", "armv7em": "ARMCM4", "armv7em_wide": "ARMCM4"}
+_CORES = {"armv6m": "ARMCM0P", "armv7m": "ARMCM3", "armv7em": "ARMCM4"}
 _OTHER = {"armv81m_mve": "ARMCM55"}
 _BEGIN = (1980, 1, 1, 0, 0, 0)
 _CONTENT = ("src/", "include/", "runtime/", "test/selftest.c", "weights.bin")
@@ -21,7 +21,7 @@ def files(project: Packaged) -> dict[str, bytes]:
     content = {path: data for path, data in project.files.items() if path.startswith(_CONTENT)}
     weights = project.blob("cmsis/weights")
     pdsc = f"lamina.{view.name}.pdsc"
-    device = {**_CORES, **_OTHER}.get(view.form.isa, "ARMCM0P")
+    device = {**_CORES, **_OTHER}.get(view.form.isa.removesuffix("_wide"), "ARMCM0P")
     found = {f"cmsis/selftest/{name}": project.spelled(f"cmsis_pack/{name}.j2", device=device) for name in _EXAMPLE}
     found |= weights
     found[pdsc] = project.spelled("cmsis_pack/pack.pdsc.j2", paths=tuple(sorted(content)))

@@ -29,7 +29,6 @@ _CORES = {
     "armv6m": Where("arm", ""),
     "armv7m": Where("arm", "", ("qemu_cortex_m3",)),
     "armv7em": Where("arm", "CONFIG_CPU_CORTEX_M4 or CONFIG_CPU_CORTEX_M7 or CONFIG_ARMV8_M_DSP"),
-    "armv7em_wide": Where("arm", "CONFIG_CPU_CORTEX_M4 or CONFIG_CPU_CORTEX_M7 or CONFIG_ARMV8_M_DSP"),
     "armv81m_mve": Where("arm", "CONFIG_ARMV8_1_M_MVEI"),
     "rv32": Where("riscv", "", ("qemu_riscv32",)),
 }
@@ -38,7 +37,7 @@ _CORES = {
 
 def files(project: Packaged) -> dict[str, bytes]:
     """All of zephyr/."""
-    where = _CORES.get(project.view.form.isa, Where("", "", ("qemu_cortex_m3", "qemu_riscv32")))
+    where = _CORES.get(project.view.form.isa.removesuffix("_wide"), Where("", "", ("qemu_cortex_m3", "qemu_riscv32")))
     found = {f"zephyr/{path}": project.spelled(f"zephyr/{template}", where=where) for path, template in _FILES.items()}
     if project.view.reads:
         found[f"zephyr/{project.view.name}_flash_map.c"] = project.spelled("zephyr/flash_map.c.j2")

@@ -16,7 +16,7 @@ from codegen.ir.form import Field, Scratch, Told
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Shape, Window, row_pixels
-from codegen.kernels.blocked.registers import Choice, Core, Work, chips_of, choose, unrolled
+from codegen.kernels.blocked.registers import Choice, Core, Work, chips_of, choose, conv_mix, unrolled
 from codegen.kernels.conv2d import is_pointwise
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant
 from codegen.kernels.gather import Columns, block_columns, gathered_bytes
@@ -176,7 +176,8 @@ def _fit(core: Core, node: NodeOf[Conv2D | Dense], *, copied: bool = False) -> F
     own = ("lam_armv6m.h",) if planar else ()
     in_place = _is_pointwise(node) and context.c_out <= context.channels and choice.once
     why = _why(choice, scratch, sums.bits)
-    return Fit(context, params, (scratch,), why, headers=(*headers, *own), in_place=in_place)
+    mix = conv_mix(core, _work(node), choice, context.c_out) if isinstance(op, Conv2D) else None
+    return Fit(context, params, (scratch,), why, headers=(*headers, *own), mix=mix, in_place=in_place)
 
 
 def _fit_copied(core: Core, node: NodeOf[Conv2D | Dense]) -> Fit | None:

@@ -8,6 +8,7 @@ instructions; tests/e2e/test_blocked_counts.py compares what it says with counts
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
@@ -174,6 +175,85 @@ def _group(core: Core, work: Work, pixels: int, channels: int) -> float:
         sums = work.taps * tap + -(-work.taps // unrolled(work.run)) * _LOOP
     rows = work.taps // work.run
     return sums + (rows * _RUN if rows > 1 else 0) + channels * (_CHANNEL + pixels * core.requant) + _GROUP
+
+
+def conv_mix(core: Core, work: Work, choice: Choice, c_out: int) -> Mix:
+    """What one row of all channels takes, by the same count."""
+    groups = -(-c_out // choice.channels)
+    return sum((_group_mix(core, work, pixels, choice.channels) for _, pixels in choice.blocks), Mix()).times(groups)
+
+
+def _group_mix(core: Core, work: Work, pixels: int, channels: int) -> Mix:
+    total, products = _group(core, work, pixels, channels), work.taps * pixels * channels
+    loads = work.taps * (pixels + channels) + channels
+    stored = pixels * channels
+    turns = -(-work.taps // unrolled(work.run))
+    added = products if core.product == 1 else 0
+    return Mix(total - loads - stored - added - turns, load=loads, store=stored, multiply_add=added, taken=turns)
+
+
+@record
+class Tiles:
+    """One row of outputs, made as pairs of neighbours: `taps` products of a pair in each plane."""
+
+    width: int
+    taps: int
+
+    @property
+    def pairs(self) -> int:
+        """Pairs in the row; of an odd width the last one shares an output."""
+        return -(-self.width // 2)
+
+
+_PLANES, _PAIR = 4, 6
+_WIDER = 0.02
+"""What a pixel more in a block must save: its inputs take scratch."""
+
+
+@cache
+def choose_tiles(core: Core, work: Tiles) -> Choice:
+    """The cheapest blocks of pairs, all of one size; of a row of odd width the last one begins a pixel earlier."""
+    choices = (choice for choice in _tile_choices(core, work) if len(choice.sizes) == 1)
+    return min(choices, key=lambda c: (c.cost * (1 + _WIDER * c.sizes[0]), -c.channels))
+
+
+def _tile_choices(core: Core, work: Tiles) -> Iterator[Choice]:
+    plane = Work(work.pairs, work.taps, work.taps, 1)
+    for channels, cover in _candidates(replace(core, pairs=0), plane):
+        *before, (_, last) = cover
+        if 2 * last <= work.width:
+            mix = sum((_tile_group(core, work, pairs, channels) for _, pairs in cover), Mix())
+            blocks = (*((2 * first, 2 * pairs) for first, pairs in before), (work.width - 2 * last, 2 * last))
+            yield Choice(channels, blocks, mix.instructions / channels / (work.width * work.taps * 3))
+
+
+def tiles_mix(core: Core, work: Tiles, choice: Choice, c_out: int) -> Mix:
+    """What one row of all channels takes, inputs transformed for each block."""
+    groups = -(-c_out // choice.channels)
+    blocks = [pixels // 2 for _, pixels in choice.blocks]
+    parts = (_tile_group(core, work, n, choice.channels).times(groups) + _transform(core, work, n) for n in blocks)
+    return sum(parts, Mix())
+
+
+def _tile_group(core: Core, work: Tiles, pairs: int, channels: int) -> Mix:
+    """Some channels of a block: the sums of four planes, and the outputs that they make."""
+    sums, turns = pairs * channels, -(-work.taps // unrolled(work.taps))
+    products = work.taps * sums
+    other = (core.product - 1) * products + turns * (_LOOP - 1) + _RUN + sums
+    added = (0, products) if core.product == 1 else (products, 0)
+    plane = Mix(
+        other + added[0], core.load * work.taps * (pairs + channels), store=sums, multiply_add=added[1], taken=turns
+    )
+    outputs = Mix(
+        sums * (_PAIR + 2 * (core.requant - 1)) + _GROUP, sums * _PLANES + channels * _CHANNEL, store=2 * sums
+    )
+    return plane.times(_PLANES) + outputs
+
+
+def _transform(core: Core, work: Tiles, pairs: int) -> Mix:
+    """The four planes of a block's inputs."""
+    tap = Mix(_PLANES * pairs + _LOOP, core.load * (2 * pairs + 2), store=_PLANES * pairs, taken=1)
+    return tap.times(work.taps)
 
 
 @record

@@ -49,7 +49,7 @@ def conv_cases(mode: Mode) -> Iterator[Case]:
         "pointwise": conv(t(S8, 1, 2, 3, 5), window(1), window(1), 7),
         "wide_input": conv(t(S16, 1, 3, 3, 2), same, same, 2),
     }
-    shapes |= _blocks(conv) | _slides(conv) | _vectors(conv)
+    shapes |= _blocks(conv) | _pairs(conv) | _slides(conv) | _vectors(conv)
     for name, case in shapes.items():
         yield replace(case, name=name)
 
@@ -98,6 +98,19 @@ def _blocks(conv: Callable[..., Case]) -> dict[str, Case]:
         "point_one": conv(t(S8, 1, 1, 1, 45), point, point, 17, factors=1),
         "large_factor": conv(t(S8, 1, 3, 5, 2), same, same, 4, reach=400),
         "short_row": conv(t(S8, 1, 2, 1, 3), same, same, 5),
+    }
+
+
+def _pairs(conv: Callable[..., Case]) -> dict[str, Case]:
+    """Windows of three columns, whose outputs may be made in pairs: odd rows, kernel rows and padding of all kinds."""
+    same, tall = window(3, 1, 1, 1, 1), window(5, 2, 1, 2, 1)
+    return {
+        "pairs_odd": conv(t(S8, 1, 3, 11, 7), same, same, 12),
+        "pairs_unsigned": conv(t(U8, 1, 6, 9, 13), tall, same, 13, y=U8),
+        "pairs_in_one_row": conv(t(S8, 1, 2, 10, 24), window(1), window(3), 10, factors=1),
+        "pairs_dilated_down": conv(t(S8, 1, 4, 12, 16), window(3, 1, 2, 2, 2), same, 16),
+        "pairs_far_pads": conv(t(S8, 1, 3, 2, 16), same, window(3, 1, 1, 2, 3), 17),
+        "pairs_short": conv(t(S8, 1, 3, 3, 16), same, same, 16, reach=400),
     }
 
 

@@ -13,7 +13,7 @@ from codegen.kernels.common import constant_fields, sides
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import Recurrent
 from codegen.ops.accumulator import needs_int64
-from codegen.ops.recurrent import GATES, half_logistic_table
+from codegen.ops.recurrent import GATES, LEFT_BITS, half_logistic_table
 from codegen.records import record
 
 _NAMES = ("input", "weights", "bias", "first_h", "first_c")
@@ -33,6 +33,7 @@ class RecurrentContext:
     reverse: bool
     coupled: bool
     reset_after: bool
+    finer: bool
     per_row: bool
     weight_t: str
     x: str
@@ -66,6 +67,11 @@ class RecurrentContext:
         """By which a share becomes a hidden state."""
         return 16 + self.reach
 
+    @property
+    def right_left(self) -> int:
+        """By which a share becomes a hidden state and what is left of it."""
+        return self.right - LEFT_BITS
+
     def place(self, gate: int) -> int:
         """The first row of a gate."""
         return gate * self.hidden
@@ -88,6 +94,7 @@ def _fit(node: NodeOf[Recurrent]) -> Fit | None:
         reverse=op.reverse,
         coupled=op.coupled,
         reset_after=op.reset_after,
+        finer=op.finer,
         per_row=rows > 1,
         weight_t=node.ins[1].dtype.ctype,
         x=places[0][1],
@@ -96,7 +103,7 @@ def _fit(node: NodeOf[Recurrent]) -> Fit | None:
         functions=op.functions,
         reach=op.reach,
     )
-    return Fit(context, _params(node, rows), scratch=_scratch(op, r.shape[1]))
+    return Fit(context, _params(node, rows), scratch=_scratch(op, batch, r.shape[1]))
 
 
 def _params(node: NodeOf[Recurrent], rows: int) -> tuple[Field, ...]:
@@ -116,8 +123,10 @@ _FACTOR = "factor of the input's sum, of the hidden state's, right shift; gate b
 _CELL = "multiplier and right shift of what is added, and of what the cell's function takes"
 
 
-def _scratch(op: Recurrent, hidden: int) -> tuple[Scratch, ...]:
-    """What a GRU's reset leaves of all units, where products with that follow."""
+def _scratch(op: Recurrent, batch: int, hidden: int) -> tuple[Scratch, ...]:
+    """What a GRU's reset leaves of all units, where products with that follow; what is left of two steps' states."""
+    if op.finer:
+        return (Scratch("left", 2 * 2 * batch * hidden),)
     left = op.cell == "gru" and not op.reset_after
     return (Scratch("left", 2 * hidden),) if left else ()
 

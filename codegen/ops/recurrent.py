@@ -12,10 +12,11 @@ rows j, and what has 31 bits behind the point called a share:
             h' = o * tanh(c' * V by 2^-v)                            gates in order i o f g
     gru     h' = n + z * (h - n); n of s * h, or with `reset_after` n = g((x_n * X_n by S_n) + s * (a_n * A_n by S_n))
             gates in order z s n
-    rnn     h' = f(gate)
+    rnn     h' = f(gate); where `finer` of a_j * A_j + (l_j * A_j by 2^-8), l_j the products with what is left of h'
 
 Shares are products of two by 2^-31; h is one by 2^(16 + reach), clamped to 16 bits, in steps of 2^(reach - 15).  All
-are rounded halves up.  The steps of a reversed sequence run from the last.
+are rounded halves up.  The steps of a reversed sequence run from the last.  What is left of h, in steps of 2^-8 of its
+own, is not shown: it enters the next step's products alone, and is zero before the first.
 
 p is within 2^-18 of its function and h of a step within 2^-15 of what its gates and states make it: a cell of 32 bits
 needs nobody to say how far it goes.  One definition for every mode.
@@ -44,6 +45,8 @@ GATES: dict[str, int] = {"lstm": 4, "gru": 3, "rnn": 1}
 GATE_BITS = 26
 """Bits behind the point of what goes into a function."""
 SHARE_BITS = 31
+LEFT_BITS = 8
+"""Of a finer state, those below its last one."""
 ENTRIES = 769
 _ENTRY_BITS = 20
 """Of a gate's number, between two entries of the table: 64 entries for each 1."""
@@ -67,6 +70,7 @@ class GateSteps:
 class Recurrent:
     """A cell, its functions, and how a sequence is read.
 
+    `finer`: a plain cell's state has 8 more bits from step to step than it shows, since no gate damps its errors.
     `update` and `squash` are multiplier and right shift of what is added to the cell and of what its function takes.
     """
 
@@ -78,6 +82,7 @@ class Recurrent:
     reverse: bool = False
     coupled: bool = False
     reset_after: bool = False
+    finer: bool = False
     update: tuple[int, int] = (1, 1)
     squash: tuple[int, int] = (1, 1)
     cell_scale: float = 1.0
@@ -88,6 +93,11 @@ class Recurrent:
             "LAM-OPS-RECURRENT-12",
             "the gates of an LSTM and of a GRU must be opened by the logistic function",
             lambda op, ins: op.cell == "rnn" or op.functions[0] == "logistic",
+        ),
+        limit(
+            "LAM-OPS-RECURRENT-13",
+            "only the state of a plain recurrence is finer than it shows",
+            lambda op, ins: op.cell == "rnn" or not op.finer,
         ),
         limit(
             "LAM-OPS-RECURRENT-11",
@@ -119,7 +129,7 @@ class Recurrent:
     def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The outputs, to the bit."""
         x, r, b, h, *rest = (i.astype(np.int64) for i in ins)
-        c = rest[0] if rest else h
+        c = rest[0] if rest else np.zeros_like(h)
         step = {"lstm": self._lstm, "gru": self._gru, "rnn": self._rnn}[self.cell]
         y = np.empty((*x.shape[:2], h.shape[1]), np.int16)
         for t in range(len(x))[:: -1 if self.reverse else 1]:
@@ -148,15 +158,18 @@ class Recurrent:
         new, past = _halved(self._of(1, new), self.reach), h << 16
         return np.clip(_halved(new + _times(z, past - new), 16), -32768, 32767), other
 
-    def _rnn(self, x: Array, h: Array, other: Array, weights: tuple[Array, Array]) -> tuple[Array, Array]:
-        return self._state(self._of(0, self._numbers(x, _sums(h, weights), _ALL))), other
+    def _rnn(self, x: Array, h: Array, left: Array, weights: tuple[Array, Array]) -> tuple[Array, Array]:
+        more = exact_matmul(left, weights[0].T) if self.finer else 0
+        share = self._of(0, self._numbers(x, _sums(h, weights), _ALL, left=more))
+        made = self._state(share)
+        return made, _halved(share, 16 - LEFT_BITS + self.reach) - (made << LEFT_BITS)
 
-    def _numbers(self, x: Array | int, sums: Array | int, rows: slice, bound: int = 0) -> Array:
-        """What goes into the functions of some rows, within a bound."""
+    def _numbers(self, x: Array | int, sums: Array | int, rows: slice, bound: int = 0, left: Array | int = 0) -> Array:
+        """What goes into the functions of some rows, within a bound; `left` are sums of what is left of states."""
         parts = (self.gates.x, self.gates.hidden, self.gates.right)
         mx, mh, right = (np.array(p, np.int64)[rows if len(p) > 1 else _ALL] for p in parts)
         end = bound or self.bound
-        return np.clip(_halved(x * mx + sums * mh, right), -end, end)
+        return np.clip(_halved(x * mx + sums * mh + _halved(left * mh, LEFT_BITS), right), -end, end)
 
     def _of(self, function: int, v: Array) -> Array:
         """A function of the cell, as a share."""

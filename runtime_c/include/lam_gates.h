@@ -30,6 +30,14 @@ static inline int32_t lam_gate_number(int32_t x, int32_t mx, int32_t sum, int32_
     return lam_clamp_i64(lam_gate_halved((int64_t)x * mx + (int64_t)sum * mh, right), -bound, bound);
 }
 
+/* The same, and `left`, a sum of what is left of states in steps of 2^-8 of theirs, |left| below 2^31. */
+static inline int32_t lam_gate_number_finer(int32_t x, const int32_t *row, int32_t sum, int32_t left, int32_t bound)
+{
+    const int64_t more = lam_gate_halved((int64_t)left * row[1], 8);
+
+    return lam_clamp_i64(lam_gate_halved((int64_t)x * row[0] + (int64_t)sum * row[1] + more, row[2]), -bound, bound);
+}
+
 /* The logistic function of a gate's number less a half, as a share, from a table of 769 entries over 0 .. 12. */
 static inline int32_t lam_gate_curve(int32_t v, const uint16_t *table)
 {

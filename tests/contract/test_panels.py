@@ -81,9 +81,16 @@ def test_panels_serve_all_of_them() -> None:
     assert {form.context.rq.form for form in forms if form} == {"low", "tflite", "single"}
 
 
-def equals_golden(graph: Graph, level: str, defined: dict[str, str], tmp_path: Path, tools: Toolkit = HOUSE) -> None:
-    """The kernels of a graph named `kernels`, built for the emulated Cortex-M4, give what golden gives."""
-    target = load_target("cortex-m4")
+def equals_golden(
+    graph: Graph,
+    level: str,
+    defined: dict[str, str],
+    tmp_path: Path,
+    tools: Toolkit = HOUSE,
+    chip: str = "cortex-m4",
+) -> None:
+    """The kernels of a graph named `kernels`, built for an emulated chip, give what golden gives."""
+    target = load_target(chip)
     assert target.toolchain
     assert target.board
     require_tool(target.toolchain.cc, target.board.emulator[0])

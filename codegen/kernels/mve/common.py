@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,7 +19,8 @@ from codegen.records import record
 MVE = frozenset({"mve"})
 LANES = 4
 CHUNK = 16
-_LEAST_SHIFT = 33
+_LEAST_SHIFT, _MOST_SHIFT = 33, 62
+_MOST_RAISED = 6
 
 
 @record(kw_only=True)
@@ -55,14 +57,33 @@ class MveContext:
 def byte_sums(node: NodeOf[Conv2D | Dense], lift: int = 0) -> Weighted | None:
     """The sums of a layer of 8 bits, where they fit 32 bits and their requantization is fast.
 
-    `lift`: in `single` sums are shifted so far to the left first.
+    In `single` weights, biases and shifts are raised by the least power of two that makes it so, if any: small weights
+    make large factors, and leave room.  `lift`: in `single` sums are shifted so far to the left first.
     """
     sums = weighted(node)
     if sums is None or sums.x not in BYTES or sums.weights.dtype != np.int8 or sums.y not in BYTES:
         return None
-    if not is_fast(node.op.requant, lift) or is_wide(sums.weights, sums.bias, signed_zero(sums), DType.S8):
+    raised = (found for up in range(_MOST_RAISED + 1) if (found := _raised(sums, up)) is not None)
+    return next((found for found in raised if is_fast(found.op.requant, lift)), None)
+
+
+def _raised(sums: Weighted, up: int) -> Weighted | None:
+    """2^up times the sums, to be shifted as much further, which changes no output; None where bytes have no room."""
+    requant, weights, bias = sums.op.requant, sums.weights.astype(np.int64) << up, sums.bias.astype(np.int64) << up
+    if requant is None or not _fit(weights, 8) or is_wide(weights, bias, signed_zero(sums), DType.S8):
         return None
-    return sums
+    if up == 0:
+        return sums
+    if requant.mode != "single" or max(requant.shift) + up > _MOST_SHIFT:
+        return None
+    op = replace(sums.op, requant=replace(requant, shift=tuple(s + up for s in requant.shift)))
+    bits = sums.bits if _fit(weights, 4) else 0
+    return Weighted(op, sums.x, sums.y, weights.astype(np.int8), bias.astype(np.int32), bits)
+
+
+def _fit(weights: Array, bits: int) -> bool:
+    """Whether integers of so many bits hold them all."""
+    return bool(weights.min() >= -(1 << (bits - 1)) and weights.max() < 1 << (bits - 1))
 
 
 def is_fast(requant: Requant | None, lift: int = 0) -> bool:

@@ -342,8 +342,8 @@ def _fit_rows(node: NodeOf[Conv2D]) -> Fit | None:
 
 
 def _fit(node: NodeOf[Conv2D | Dense], *, by_pixels: bool, copied: bool = False) -> Fit | None:
-    sums, requant = byte_sums(node), node.op.requant
-    if sums is None or requant is None:
+    sums = byte_sums(node)
+    if sums is None or (requant := sums.op.requant) is None:
         return None
     k = _context(node, requant, by_pixels=by_pixels, few=sums.bits > 0 and _takes_few(sums), copied=copied)
     windows = Scratch("windows", k.tile * k.chunks * CHUNK if k.gathered else 0)

@@ -214,11 +214,10 @@ def _tile(w_out: int, stride: int, extent: int) -> int:
 
 
 def _fit(node: NodeOf[Conv2D]) -> Fit | None:
-    op, requant = node.op, node.op.requant
-    if requant is None or not op.groups == node.ins[0].shape[3] == node.outs[0].shape[3]:
+    if not node.op.groups == node.ins[0].shape[3] == node.outs[0].shape[3]:
         return None
     sums, few = _sums(node)
-    if sums is None:
+    if sums is None or (requant := sums.op.requant) is None:
         return None
     k = _context(node, requant, few=few)
     scratch = (
@@ -242,8 +241,9 @@ def _sums(node: NodeOf[Conv2D]) -> tuple[Weighted | None, bool]:
         return common.byte_sums(node), False
     lift = _LIFT if -(-node.op.h.size // _PLANE_ROWS) * node.op.w.size <= _WORDS else 0
     sums = common.byte_sums(node, lift)
-    shifts = () if node.op.requant is None else node.op.requant.shift
-    if sums is not None and sums.reach << lift < 1 << 31 and max(shifts, default=0) + lift <= _MOST_SHIFT:
+    if sums is None or not sums.bits or sums.op.requant is None:
+        return common.byte_sums(node), False
+    if sums.reach << lift < 1 << 31 and max(sums.op.requant.shift) + lift <= _MOST_SHIFT:
         return sums, True
     return common.byte_sums(node), False
 

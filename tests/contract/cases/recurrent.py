@@ -39,6 +39,8 @@ def cells() -> Iterator[Case]:
             factors = _factors(1 if i == 0 else rows)
             op = Recurrent(cell, functions, factors, 2 * i, (1 << 30) >> i, **more, **_CELL)
             yield Case(f"{cell}{i}", op, _of_cell(cell, kind))
+    finer = Recurrent("rnn", ("tanh",), _factors(5), 1, finer=True, reverse=True)
+    yield Case("finer", finer, _of_cell("rnn", S16))
     known = _of_cell("lstm", S8)
     states = ints(S16, 2, 5), ints(S32, 2, 5)
     yield Case("known", Recurrent("lstm", _FUNCTIONS["lstm"], _factors(1), 0, **_CELL), (*known[:3], *states))

@@ -79,10 +79,13 @@ FORMS: tuple[Recurrent, ...] = (
     Recurrent("gru", ("logistic", "tanh"), GateSteps((1 << 30,), (1 << 29,), (RIGHT,)), 1, 1 << 25, reset_after=True),
     Recurrent("lstm", ("logistic", "tanh", "tanh"), GateSteps((1 << 30,), (1 << 29,), (RIGHT,)), 0),
     Recurrent("lstm", ("logistic", "tanh", "logistic"), GateSteps((1 << 30,), (1 << 29,), (RIGHT,)), 0, coupled=True),
+    Recurrent("rnn", ("tanh",), GateSteps((1 << 30,), (1 << 29,), (RIGHT,)), 0, finer=True),
 )
 
 
-@pytest.mark.parametrize("form", FORMS, ids=lambda op: f"{op.cell}{op.reach}{op.coupled:d}{op.reset_after:d}")
+@pytest.mark.parametrize(
+    "form", FORMS, ids=lambda op: f"{op.cell}{op.reach}{op.coupled:d}{op.reset_after:d}{op.finer:d}"
+)
 def test_a_cell_in_integers_is_the_real_one_rounded_in_each_step(form: Recurrent) -> None:
     """Beside float64, of one step from states of any size: within a step and a half of the hidden state's."""
     rng, units, cell = np.random.default_rng(8), 7, 2.0**-26
@@ -110,6 +113,30 @@ def test_gates_that_another_function_opens_are_refused() -> None:
     check_limits(FORMS[2], ins)
     with pytest.raises(OperatorLimit, match="LAM-OPS-RECURRENT-12"):
         check_limits(op, ins)
+
+
+def test_only_a_plain_recurrence_is_finer_than_it_shows() -> None:
+    op = replace(FORMS[2], finer=True)
+    kinds = (((2, 1, 6), DType.S32), ((6, 2), DType.S8), ((6,), DType.S32), ((1, 2), DType.S16))
+    with pytest.raises(OperatorLimit, match="LAM-OPS-RECURRENT-13"):
+        check_limits(op, [TensorType(shape, kind) for shape, kind in kinds])
+
+
+def test_what_a_finer_state_leaves_is_handed_on() -> None:
+    """Of 60 steps that damp nothing: to the real recurrence as near as the table, where a rounded state drifts off."""
+    rng, units, steps, scale = np.random.default_rng(3), 24, 60, 2.0**-26 * 2.0 ** (30 - RIGHT)
+    factor = 0.3 * 2.0**RIGHT * 2.0**26 / 2.0**15 / 127
+    op = replace(FORMS[-1], gates=GateSteps((1 << 30,), (round(factor),), (RIGHT,)))
+    r = rng.integers(-127, 128, (units, units))
+    x = rng.normal(0, 0.3 / scale, (steps, 1, units)).astype(np.int32)
+    ins = (x, r.astype(np.int8), np.zeros(units, np.int32), np.zeros((1, units), np.int16))
+    real, h = [], np.zeros((1, units))
+    for step in x:
+        h = np.tanh(step * scale + h @ r.T * (round(factor) / 2.0**RIGHT / 2.0**26 * 2.0**15))
+        real.append(h)
+    away = [np.abs(form.golden(ins)[0] - np.stack(real) * 32768).max() for form in (op, replace(op, finer=False))]
+    assert away[0] < 3
+    assert away[0] < 0.6 * away[1]
 
 
 def _product(h: Array, r: Array, b: Array, scales: tuple[float, float]) -> Array:

@@ -60,10 +60,10 @@ ONCE |= {f"lam_spread_{n}_{x}": 90 for n in _PANELS for x in ("s8", "u8")}
 FORMS = {
     "lam_mve_columns": 320,
     "lam_mve_pairs": 296,
-    "lam_mve_row_pairs": 200,
+    "lam_mve_row_pairs": 330,
     "lam_mve_vector": 160,
 }
-"""Bytes of primitives that a build for size holds once for each choice of their constants."""
+"""Bytes of primitives that a build for size holds for each choice of their constants."""
 
 EACH = {
     "LAM_SLIDE_A": 1,

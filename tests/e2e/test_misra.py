@@ -70,6 +70,9 @@ SUBJECTS: Mapping[str, Subject] = {
     "resnet8": Subject("mlperf_tiny/resnet8_int8.tflite", Options(target="cortex-m4"), _DSP),
     "pairs of outputs": Subject("mlperf_tiny/resnet8_int8.tflite", Options(target="cortex-m3", goal="speed")),
     "shuffled channels": Subject("dialects/shuffle__inc_qdq.onnx", Options(target="generic")),
+    "windows of 7 x 7": Subject("dialects/convnext__ort_qdq13_s8_pc.onnx", Options(target="cortex-m4"), _DSP),
+    "signal": Subject("tflite/audio_preprocessor_int8.tflite", Options(target="generic")),
+    "recurrence of integers": Subject("dialects/lstm__ort_qdq13_s8_pc.onnx", Options(target="generic")),
     "recurrent": Subject("dialects/grucell__ort_ts17_dedicated.onnx", Options(target="generic")),
     "transformer": Subject("dialects/transf_noln__ort_qop13_u8u8_pt.onnx", Options(target="generic")),
 }

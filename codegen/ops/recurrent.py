@@ -96,7 +96,7 @@ class Recurrent:
         ),
         limit(
             "LAM-OPS-RECURRENT-13",
-            "only the state of a plain recurrence is finer than it shows",
+            "a state that is finer than it shows must be a plain recurrence's",
             lambda op, ins: op.cell == "rnn" or not op.finer,
         ),
         limit(

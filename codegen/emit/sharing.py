@@ -93,6 +93,7 @@ def _candidate(alike: Sequence[KernelFn], calls: Sequence[Call]) -> _Candidate:
     names = tuple(name for name in rows[0] if len({row[name] for row in rows}) > 1)
     text = _BYTES_OF_CHARACTER * len(_text(alike[0], names))
     saved = text * (len(alike) - 1) - len(alike) * (_BYTES_OF_SHAPE + _BYTES_OF_NUMBER * len(names))
+    saved = saved if names else 0.0  # nothing to tell them: a struct without members is no C
     return _Candidate(tuple(alike), names, saved, sum(_added(fn, len(names), calls) for fn in alike))
 
 

@@ -22,6 +22,7 @@ from codegen.report.profile import Profile
 from codegen.target import load_target
 from tests.contract.test_clean_c import idle
 from tests.support.networks import FloatNet, network_path, quantized
+from tests.support.shared import shared_dir
 from tests.support.tools import require_board, require_tool
 
 CHIPS = ("cortex-m4", "cortex-m55", "cortex-m3", "cortex-m0plus", "rv32imc")
@@ -135,6 +136,18 @@ def test_shared_functions_compile_without_a_warning(chip: str, tmp_path: Path, m
     for source in (made / "src").glob("*.c"):
         flags = [*tools.cflags, "-O2", *WARNINGS, "-Wvla", "-Wcast-align", "-Wshadow"]
         check_program([tools.cc, *flags, *includes, "-c", source, "-o", tmp_path / "made.o"], timeout_s=120)
+
+
+def test_functions_that_differ_in_nothing_they_are_told_stay_apart(tmp_path: Path) -> None:
+    """Two layers of one shape whose parameters differ: a struct of no members would be no C."""
+    model = shared_dir() / "models" / "mlperf_tiny_onnx" / "resnet8_qdq_sym.onnx"
+    project = codegen.compile_model(model, "generic", tmp_path / "project", requant="ort")
+    assert "_told = {}" not in (project.path / "src" / "resnet8_qdq_sym.c").read_text(encoding="utf-8")
+    require_tool("cc")
+    out = tmp_path / "made.o"
+    includes = [f"-I{project.path / folder}" for folder in ("include", "runtime", "src")]
+    source = project.path / "src" / "resnet8_qdq_sym.c"
+    check_program(["cc", "-std=c99", "-Werror", *includes, "-c", source, "-o", out], timeout_s=120)
 
 
 def test_a_blob_of_weights_serves_shared_functions(tmp_path: Path) -> None:

@@ -335,15 +335,15 @@ static inline void lam_mve_pairs(lam_mve_job *job, int mode, int each, int full)
 
 /* LAM_MVE_FOLDED: a function of which constants leave a small part; a copy of the whole would be larger than all parts. */
 #if LAM_MVE
-#define LAM_MVE_FOLDED static inline __attribute__((always_inline))
+#define LAM_MVE_FOLDED __attribute__((always_inline))
 #else
-#define LAM_MVE_FOLDED static inline
+#define LAM_MVE_FOLDED
 #endif
 
 /* Two pixels as lam_mve_pairs, whose windows are `rows` rows of chunks * 16 inputs: where the job's table has them, or of one
  * row at x0 and x1.  The loop takes `turn` chunks at a time: 4 or 3 for one row, 6 or 3 for more, which divide `chunks`.
  * All are constants. */
-LAM_MVE_FOLDED void lam_mve_row_pairs(lam_mve_job *job, int mode, int each, int full, int32_t rows, int32_t chunks, int32_t turn)
+static inline LAM_MVE_FOLDED void lam_mve_row_pairs(lam_mve_job *job, int mode, int each, int full, int32_t rows, int32_t chunks, int32_t turn)
 {
 #if LAM_MVE
     LAM_MVE_JOB(held);

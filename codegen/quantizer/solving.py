@@ -7,7 +7,7 @@ each number for itself, with scales that span the numbers, is always among it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Literal
 
 import numpy as np
@@ -74,8 +74,11 @@ class _Solving:
 
     def _searched(self, begun: Sequence[Array], effort: Effort) -> Iterable[Found]:
         """The best that each beginning leads to; side by side where moments leave room for two searches."""
-        search = lambda scale: reduce(self._better, self._tried(scale, effort))  # noqa: E731
+        search = partial(self._search, effort=effort)
         return each(search, begun) if self.problem.moments.size <= _SIDE_BY_SIDE else map(search, begun)
+
+    def _search(self, scale: Array, effort: Effort) -> Found:
+        return reduce(self._better, self._tried(scale, effort))
 
     @staticmethod
     def _better(best: Found, found: Found) -> Found:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from codegen.target import plain_level
+
 _UNASKED = re.compile(rb"/\*.*?\*/|^#ifdef \w+_HOOK$.*?^#(?:else|endif)$", re.DOTALL | re.MULTILINE)
 """Comments, and what is compiled where a firmware defines NAME_HOOK alone."""
 _NO_CODE = re.compile(rb"\b(?:LAM_VIEW|LAM_AT|LAM_UNUSED|lam_order|lam_split|lam_keep_in_memory)\(")
@@ -83,7 +85,7 @@ def estimate_code_bytes(files: Mapping[str, bytes], name: str, isa: str) -> int:
     GCC: all are met within a quarter.  Others are guesses.  `lamina profile` measures, at the target's own level.
     """
     schedule, layers = (_UNASKED.sub(b"", files[f"src/{name}{part}.c"]) for part in ("", "_layers"))
-    density = _DENSITY.get(isa.removesuffix("_wide"), _WIDE)
+    density = _DENSITY.get(plain_level(isa), _WIDE)
     counted = _PER_SCHEDULE_OPERATION * _operations(schedule) + _PER_LAYER_OPERATION * _operations(layers)
     return 100 * round((counted * density + _primitives(layers)) / 100)
 

@@ -15,6 +15,7 @@ from codegen.target.chip import (
     Target,
     Toolchain,
     Weights,
+    plain_level,
 )
 from codegen.target.compose import find_chip
 from codegen.target.parts import Accelerator, Clock, KernelRates, Rates, Rule, Speed
@@ -44,4 +45,5 @@ __all__ = [
     "find_chip",
     "list_targets",
     "load_target",
+    "plain_level",
 ]

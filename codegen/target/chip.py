@@ -52,6 +52,14 @@ The host's C compiler says the rest.
 """
 EXPANDED = {"armv7m": "armv7m_wide", "armv7em": "armv7em_wide", "rv32": "rv32_wide"}
 """Levels that have other kernels where weights may take twice the flash, and the level those kernels have."""
+_PLAIN = {wide: isa for isa, wide in EXPANDED.items()}
+
+
+def plain_level(isa: str) -> str:
+    """The level whose instructions a level has: that of a chip whose weights are not expanded."""
+    return _PLAIN.get(isa, isa)
+
+
 BESIDE: Mapping[str, str] = {isa: EXPANDED[isa] for isa in ("armv7m", "rv32")}
 """Those of them whose other kernels come beside the level's own: goal `speed` has both to choose from."""
 BYTE_ORDERS = ("little", "big")

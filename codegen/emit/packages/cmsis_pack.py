@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Mapping
 
 from codegen.emit.packages.packaged import Packaged
+from codegen.target import plain_level
 
 _CORES = {"armv6m": "ARMCM0P", "armv7m": "ARMCM3", "armv7em": "ARMCM4"}
 _OTHER = {"armv81m_mve": "ARMCM55"}
@@ -21,7 +22,7 @@ def files(project: Packaged) -> dict[str, bytes]:
     content = {path: data for path, data in project.files.items() if path.startswith(_CONTENT)}
     weights = project.blob("cmsis/weights")
     pdsc = f"lamina.{view.name}.pdsc"
-    device = {**_CORES, **_OTHER}.get(view.form.isa.removesuffix("_wide"), "ARMCM0P")
+    device = {**_CORES, **_OTHER}.get(plain_level(view.form.isa), "ARMCM0P")
     found = {f"cmsis/selftest/{name}": project.spelled(f"cmsis_pack/{name}.j2", device=device) for name in _EXAMPLE}
     found |= weights
     found[pdsc] = project.spelled("cmsis_pack/pack.pdsc.j2", paths=tuple(sorted(content)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from codegen.emit.packages.packaged import Packaged
 from codegen.records import record
+from codegen.target import plain_level
 
 _FILES = {
     "module.yml": "module.yml.j2",
@@ -37,7 +38,7 @@ _CORES = {
 
 def files(project: Packaged) -> dict[str, bytes]:
     """All of zephyr/."""
-    where = _CORES.get(project.view.form.isa.removesuffix("_wide"), Where("", "", ("qemu_cortex_m3", "qemu_riscv32")))
+    where = _CORES.get(plain_level(project.view.form.isa), Where("", "", ("qemu_cortex_m3", "qemu_riscv32")))
     found = {f"zephyr/{path}": project.spelled(f"zephyr/{template}", where=where) for path, template in _FILES.items()}
     if project.view.reads:
         found[f"zephyr/{project.view.name}_flash_map.c"] = project.spelled("zephyr/flash_map.c.j2")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,52 @@ def test_two_tensors(op: str, mode: Mode, shapes: tuple[tuple[int, ...], ...], t
     b = net.qdq(net.input(shapes[1], name="b"), 0.03, -20)
     graph = agrees(net.model(net.qdq(net.op(op, a, b), 0.0917, -4)), tmp_path, share=0.05, mode=mode)
     assert kinds(graph)[-1] in ("Add", "Mul")
+
+
+SUMS = {
+    "a + b + c": (("Add", "a", "b", "x"), ("Add", "x", "c", "y")),
+    "a - b - c": (("Sub", "a", "b", "x"), ("Sub", "x", "c", "y")),
+    "c - (a + b)": (("Add", "a", "b", "x"), ("Sub", "c", "x", "y")),
+    "b - (c - (a - b))": (("Sub", "a", "b", "x"), ("Sub", "c", "x", "z"), ("Sub", "b", "z", "y")),
+    "sum": (("Sum", "a", "b", "c", "y"),),
+    "mean": (("Mean", "a", "b", "c", "y"),),
+}
+
+
+def summed(steps: Sequence[Sequence[str]], of_c: tuple[int, ...] = (1, 3, 4, 5)) -> onnx.ModelProto:
+    net = Net()
+    named = {
+        name: net.qdq(net.input(shape, name=name), scale, zero)
+        for name, shape, scale, zero in (
+            ("a", (1, 3, 4, 5), 0.05, 3),
+            ("b", (1, 3, 4, 5), 0.03, -20),
+            ("c", of_c, 0.02, 90),
+        )
+    }
+    for op, *ins, out in steps:
+        named[out] = net.op(op, *(named[i] for i in ins))
+    return net.model(net.qdq(named["y"], 0.0917, -4))
+
+
+@pytest.mark.parametrize("steps", SUMS.values(), ids=SUMS)
+@pytest.mark.parametrize("mode", ["single", "tflite"])
+def test_sums_of_several_tensors_are_rounded_once(steps: Sequence[Sequence[str]], mode: Mode, tmp_path: Path) -> None:
+    assert kinds(agrees(summed(steps), tmp_path, share=0.05, mode=mode)) == ["ScaledSum"]
+
+
+@pytest.mark.parametrize(("of_c", "mode"), [((1, 3, 1, 1), "single"), ((1, 3, 4, 5), "ort"), ((1, 3, 4, 5), "mul8")])
+def test_other_sums_of_several_tensors_are_real_numbers(of_c: tuple[int, ...], mode: Mode, tmp_path: Path) -> None:
+    graph = agrees(summed(SUMS["sum"], of_c), tmp_path, mode=mode)
+    assert "ScaledSum" not in kinds(graph)
+    assert "FloatBinary" in kinds(graph)
+
+
+def test_more_tensors_than_32_bits_hold_are_real_numbers(tmp_path: Path) -> None:
+    for count, kind in ((15, "ScaledSum"), (16, "FloatBinary")):
+        net = Net()
+        ins = [net.qdq(net.input((2, 30), name=f"x{k}"), 0.0473 + 0.001 * k, 3) for k in range(count)]
+        y = net.qdq(net.op("Sum", *ins), 0.2931, 3)
+        assert kind in kinds(agrees(net.model(y), tmp_path, share=0.05, mode="single"))
 
 
 @pytest.mark.parametrize("op", ["Max", "Min"])

@@ -53,13 +53,16 @@ _BATCH = 20
 _TIMEOUT_S = 600.0
 
 
-def parameter_types(header: str, name: str) -> dict[str, str]:
-    """The struct of parameters of each function by its number, from the header of the layers of network `name`."""
+def structs_of(header: str, name: str) -> dict[str, list[str]]:
+    """The structs that each function takes by its number, of parameters and of a shape, from the layers' header."""
     structs = dict(re.findall(rf"typedef struct ({name}_k\d+_\w+) \{{\n(.*?)\n\}} \1;", header, re.DOTALL))
     for other, own in re.findall(rf"typedef ({name}_k\d+_\w+) ({name}_k\d+_\w+);", header):
         structs[own] = structs[other]
-    numbered = {re.sub(rf"{name}_k(\d+)_.*", r"\1", own): (own, fields) for own, fields in structs.items()}
-    return {number: f"typedef struct {own} {{\n{fields}\n}} {own};" for number, (own, fields) in numbered.items()}
+    found: dict[str, list[str]] = {}
+    for own, fields in structs.items():
+        number = re.sub(rf"{name}_k(\d+)_.*", r"\1", own)
+        found.setdefault(number, []).append(f"typedef struct {own} {{\n{fields}\n}} {own};")
+    return found
 
 
 def layer_functions(layers: str, header: str, name: str) -> set[str]:
@@ -78,8 +81,8 @@ def layer_functions(layers: str, header: str, name: str) -> set[str]:
             bodies.setdefault(number[1], []).extend(waiting)
             waiting = []
     assert not waiting, waiting
-    types = parameter_types(header, name)
-    bodies = {number: [*filter(None, [types.get(number)]), *blocks] for number, blocks in bodies.items()}
+    types = structs_of(header, name)
+    bodies = {number: [*types.get(number, []), *blocks] for number, blocks in bodies.items()}
     return {re.sub(rf"\b{name}_k\d+_", "net_k0_", "\n\n".join(blocks)) for blocks in bodies.values()}
 
 

@@ -19,7 +19,7 @@ from codegen.quantizer.batched import NodeRun, in_numpy
 from codegen.quantizer.bias import with_biases
 from codegen.quantizer.calibrate import passes, tensors_of, watched, weights_of
 from codegen.quantizer.config import QuantConfig
-from codegen.quantizer.live import stacked, tensors_held
+from codegen.quantizer.live import stacked
 from codegen.quantizer.masked import floors
 from codegen.quantizer.measure import CEILING, Likeness, Noise
 from codegen.quantizer.observe import Progress, Samples, observe
@@ -36,6 +36,7 @@ from codegen.quantizer.solving import Effort
 from codegen.quantizer.spec import Method, Spec
 from codegen.quantizer.statistics import Statistics
 from codegen.quantizer.sums import added_behind
+from codegen.quantizer.whole import Whole, in_parts, wanted_of
 from codegen.records import record
 from codegen.threads import each
 
@@ -129,6 +130,7 @@ class Given:
     asked: Asked
     runner: Runner
     nodes: NodeRun = in_numpy
+    whole: Whole = in_parts
     kept: frozenset[str] = frozenset()
     means: Mapping[str, Array] = field(default_factory=dict)
     seed: int = 0
@@ -317,13 +319,14 @@ class Recipe:
 
     def _outputs(self, graph: RealGraph, scheme: Scheme) -> list[Outputs]:
         """What the network is judged by: over samples that judge alone, and over as many of the others at most."""
-        given, names = self._given, dict.fromkeys((*self._verdicts, *self._outs))
+        given, names = self._given, tuple(dict.fromkeys((*self._verdicts, *self._outs)))
+        wanted = wanted_of(graph, scheme, names, given.nodes, given.whole)
         at_once = min(_TOGETHER, -(-samples_at_once(graph) // 2))
 
-        def made(samples: Samples) -> list[dict[str, Array]]:
+        def made(samples: Samples) -> Outputs:
             count = min(len(samples), _JUDGED)
             parts = [range(at, min(at + at_once, count)) for at in range(0, count, at_once)]
-            return each(lambda p: tensors_held(graph, scheme, stacked(graph, samples, p), names, given.nodes), parts)
+            return each(lambda part: wanted(samples, part), parts)
 
         return [made(given.judging), made(given.ranging)]
 

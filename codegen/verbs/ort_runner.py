@@ -27,11 +27,19 @@ class OrtRunner:
 
     def __call__(self, graph: RealGraph) -> Running:
         """The network, ready to run."""
-        shown = graph.outputs if self.outputs_only else _computed(graph)
-        try:
-            return _OrtRunning(graph, shown)
-        except CompileError:
-            return RealEngine(graph)
+        return _opened(graph, graph.outputs if self.outputs_only else _computed(graph)) or RealEngine(graph)
+
+
+def whole_run(graph: RealGraph) -> Running | None:
+    """The network's outputs on ONNX Runtime, where that is installed and takes it."""
+    return _opened(graph, graph.outputs) if has_runtime() else None
+
+
+def _opened(graph: RealGraph, shown: Sequence[str]) -> Running | None:
+    try:
+        return _OrtRunning(graph, shown)
+    except CompileError:
+        return None
 
 
 def best_runner(*, outputs_only: bool = False) -> Runner:

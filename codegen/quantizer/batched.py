@@ -16,6 +16,7 @@ import numpy as np
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph, RealNode, RealOp, Stored
 from codegen.quantizer.cached import CACHED, in_parts
+from codegen.quantizer.scheme import Running
 from codegen.real.elementwise import Binary, Clip, Function, PRelu
 from codegen.real.movement import Concat, Pad
 from codegen.real.normal import BatchNorm
@@ -44,10 +45,14 @@ _SINGLE = (Binary, Clip, Function, PRelu)
 
 
 class NodeRun(Protocol):
-    """What computes a node: `in_numpy`, or a runtime that does it sooner."""
+    """What computes a node: `in_numpy`, or a runtime that does it sooner, and perhaps whole networks too."""
 
     def takes(self, op: RealOp) -> bool:
         """Whether such operators go to a runtime, one sample after the other."""
+        ...
+
+    def whole(self, graph: RealGraph) -> Running | None:
+        """A network of which only the outputs are wanted; None where nothing is faster than its nodes one by one."""
         ...
 
     def __call__(self, node: RealNode, ins: Sequence[Array]) -> Sequence[Array]:
@@ -58,6 +63,9 @@ class NodeRun(Protocol):
 class _InNumpy:
     def takes(self, op: RealOp) -> bool:
         return False
+
+    def whole(self, graph: RealGraph) -> Running | None:
+        return None
 
     def __call__(self, node: RealNode, ins: Sequence[Array]) -> Sequence[Array]:
         run: Callable[[Sequence[Array]], Sequence[Array]] = getattr(node.op, "quickly", node.op.evaluate)

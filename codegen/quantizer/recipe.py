@@ -36,7 +36,7 @@ from codegen.quantizer.solving import Effort
 from codegen.quantizer.spec import Method, Spec
 from codegen.quantizer.statistics import Statistics
 from codegen.quantizer.sums import added_behind
-from codegen.quantizer.whole import Whole, in_parts, wanted_of
+from codegen.quantizer.whole import wanted_of
 from codegen.records import record
 from codegen.threads import each
 
@@ -130,7 +130,6 @@ class Given:
     asked: Asked
     runner: Runner
     nodes: NodeRun = in_numpy
-    whole: Whole = in_parts
     kept: frozenset[str] = frozenset()
     means: Mapping[str, Array] = field(default_factory=dict)
     seed: int = 0
@@ -320,13 +319,13 @@ class Recipe:
     def _outputs(self, graph: RealGraph, scheme: Scheme) -> list[Outputs]:
         """What the network is judged by: over samples that judge alone, and over as many of the others at most."""
         given, names = self._given, tuple(dict.fromkeys((*self._verdicts, *self._outs)))
-        wanted = wanted_of(graph, scheme, names, given.nodes, given.whole)
+        wanted = wanted_of(graph, scheme, names, given.nodes)
         at_once = min(_TOGETHER, -(-samples_at_once(graph) // 2))
 
         def made(samples: Samples) -> Outputs:
             count = min(len(samples), _JUDGED)
             parts = [range(at, min(at + at_once, count)) for at in range(0, count, at_once)]
-            return each(lambda part: wanted(samples, part), parts)
+            return each(lambda part: wanted(stacked(graph, samples, part)), parts)
 
         return [made(given.judging), made(given.ranging)]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from codegen.quantizer.solving import Effort, solved
 from codegen.quantizer.spec import Spec
 from codegen.quantizer.sums import added_behind
 from codegen.quantizer.weights import least_scales, quantized
+from codegen.quantizer.whole import wanted_of
 from codegen.real.engine import numbers_of
 from codegen.records import record
 from codegen.threads import each
@@ -112,24 +112,26 @@ class SideBySide:
         return real, held
 
     def _join(self, real: Live, held: Live, feeds: Feeds, parts: Sequence[Sequence[int]], number: int) -> None:
-        """More samples, taken through the nodes before this one, some at a time."""
-        through = each(lambda part: self._through(feeds(part), number), parts)
-        for live, more in zip((real, held), zip(*through, strict=True), strict=True):
-            for name, (known, array) in live.items():
-                if not known:
-                    live[name] = (False, np.concatenate([array, *(m[name][1] for m in more)]))
+        """More samples, taken through the nodes before this one, which are decided, some at a time."""
+        names = [name for name, (known, _) in real.items() if not known]
+        before = replace(self._graph, nodes=self._graph.nodes[:number])
+        scheme = Scheme(self._scheme.tensors, {**self._scheme.weights, **self._decided.weights})
+        networks = (before, Scheme()), (self._decided.written(before), scheme)
+        through = [wanted_of(*network, names, self._run) for network in networks]
 
-    def _through(self, feeds: dict[str, Array], number: int) -> tuple[Live, Live]:
-        """Both networks before a node, everything before it decided."""
-        real, held = self._begun(feeds)
-        for node, forgotten in islice(in_order(self._graph), number):
-            self._pass(node, forgotten, real, held, decided=True)
-        return real, held
+        def taken(part: Sequence[int]) -> list[dict[str, Array]]:
+            given = feeds(part)
+            return [wanted(given) for wanted in through]
 
-    def _pass(self, node: RealNode, forgotten: Sequence[str], real: Live, held: Live, *, decided: bool = False) -> None:
+        more = each(taken, parts)
+        for live, found in zip((real, held), zip(*more, strict=True), strict=True):
+            for name in names:
+                live[name] = (False, np.concatenate([live[name][1], *(m[name] for m in found)]))
+
+    def _pass(self, node: RealNode, forgotten: Sequence[str], real: Live, held: Live) -> None:
         """Both networks' samples at one node."""
         wanted = self._ran(node, [real[i] for i in node.inputs])
-        made = self._again(node, held) if decided else self._made(node, real, held, wanted)
+        made = self._made(node, real, held, wanted)
         for name, (known, array), (_, other) in zip(node.outputs, wanted, made, strict=True):
             real[name], held[name] = (known, array), (known, other if known else self._held(name, other))
         for name in forgotten:
@@ -137,14 +139,6 @@ class SideBySide:
 
     def _ran(self, node: RealNode, ins: Sequence[Held]) -> list[Held]:
         return ran(self._graph, node, ins, self._run)
-
-    def _again(self, node: RealNode, held: Mapping[str, Held]) -> list[Held]:
-        """The node's results in the held network, its weights and its bias as decided."""
-        ins, product = inputs_held(self._scheme, node, held), self._products.get(node.label)
-        weight = None if product is None else self._decided.weights.get((node.label, product.place))
-        if product is not None and weight is not None:
-            ins[product.place] = (True, weight_numbers(weight))
-        return self._ran(node, ins)
 
     def _held(self, name: str, array: Array) -> Array:
         return as_held(self._scheme, name, array)

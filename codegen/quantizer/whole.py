@@ -15,31 +15,28 @@ from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
 from codegen.quantizer.applied import applied
 from codegen.quantizer.batched import NodeRun
-from codegen.quantizer.live import stacked, tensors_held
-from codegen.quantizer.observe import Samples
+from codegen.quantizer.live import tensors_held
 from codegen.quantizer.scheme import Running, Scheme
 
-Whole = Callable[[RealGraph], Running | None]
-"""Opens a network of which only outputs are wanted; None where nothing is faster than its nodes one by one."""
-Wanted = Callable[[Samples, Sequence[int]], dict[str, Array]]
-"""Gives tensors of some samples, along an axis of their own."""
+Wanted = Callable[[dict[str, Array]], dict[str, Array]]
+"""Makes tensors of samples that lie along an axis of their own out of the network's inputs."""
 
 
-def in_parts(graph: RealGraph) -> None:
-    """No runtime for whole networks."""
-
-
-def wanted_of(graph: RealGraph, scheme: Scheme, names: Sequence[str], run: NodeRun, whole: Whole) -> Wanted:
+def wanted_of(graph: RealGraph, scheme: Scheme, names: Sequence[str], run: NodeRun) -> Wanted:
     """What gives these tensors as the scheme's integers hold them."""
     made = applied(replace(graph, outputs=tuple(names), faces=()), scheme).live()
-    running = None if graph.states else whole(made)
+    running = None if graph.states else run.whole(made)
     if running is None:
-        return lambda samples, chosen: tensors_held(graph, scheme, stacked(graph, samples, chosen), names, run)
+        return lambda feeds: tensors_held(graph, scheme, feeds, names, run)
     called = dict(zip(names, made.outputs, strict=True))
-    return lambda samples, chosen: _together([_run(running, samples[i], called) for i in chosen])
+    return lambda feeds: _together([_one(running, sample, called) for sample in _apart(feeds)])
 
 
-def _run(running: Running, sample: Mapping[str, Array], called: Mapping[str, str]) -> dict[str, Array]:
+def _apart(feeds: Mapping[str, Array]) -> list[dict[str, Array]]:
+    return [dict(zip(feeds, arrays, strict=True)) for arrays in zip(*feeds.values(), strict=True)]
+
+
+def _one(running: Running, sample: Mapping[str, Array], called: Mapping[str, str]) -> dict[str, Array]:
     """The tensors of one sample; `called` tells what the network that runs calls them."""
     found = dict(running.tensors(sample))
     return {name: found[other] for name, other in called.items()}

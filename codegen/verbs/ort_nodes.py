@@ -1,4 +1,4 @@
-"""Single operators on ONNX Runtime, where it is installed: as numpy computes them, and sooner.
+"""Single operators on ONNX Runtime, where it is installed: as numpy computes them, and sooner; networks as a whole.
 
 Decides: which operators are worth it, and that one which cannot be written as ONNX, or that the runtime refuses, is
 computed in numpy.
@@ -16,10 +16,12 @@ from codegen.frontends import real_bytes
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph, RealNode, RealOp, RealType, RealValue
 from codegen.quantizer.batched import NodeRun, in_numpy
+from codegen.quantizer.scheme import Running
 from codegen.real.product import Gemm, MatMul
 from codegen.real.resize import Resize
 from codegen.real.window import AveragePool, Conv, ConvTranspose, MaxPool
 from codegen.verbs.float_engine import has_runtime, session_of
+from codegen.verbs.ort_runner import whole_run
 
 _WORTH = (AveragePool, Conv, ConvTranspose, Gemm, MatMul, MaxPool, Resize)
 _Key = tuple[RealOp, tuple[tuple[int, ...], ...]]
@@ -34,6 +36,10 @@ class OrtNodes:
     def takes(self, op: RealOp) -> bool:
         """Whether an operator is worth it."""
         return isinstance(op, _WORTH)
+
+    def whole(self, graph: RealGraph) -> Running | None:
+        """A network of which only the outputs are wanted, where the runtime takes it."""
+        return whole_run(graph)
 
     def __call__(self, node: RealNode, ins: Sequence[Array]) -> Sequence[Array]:
         """The outputs of a node."""

@@ -31,8 +31,8 @@ class OrtRunner:
 
 
 def whole_run(graph: RealGraph) -> Running | None:
-    """The network's outputs on ONNX Runtime, where that is installed and takes it."""
-    return _opened(graph, graph.outputs) if has_runtime() else None
+    """The network's outputs on ONNX Runtime, which is installed, where that takes it."""
+    return _opened(graph, graph.outputs)
 
 
 def _opened(graph: RealGraph, shown: Sequence[str]) -> Running | None:

@@ -45,7 +45,7 @@ from codegen.verbs.float_source import given_graph, kept_real
 from codegen.verbs.judge import Judge, quick_judge
 from codegen.verbs.mixing import Network, mixed, mixing_of
 from codegen.verbs.ort_nodes import best_nodes
-from codegen.verbs.ort_runner import best_runner, whole_run
+from codegen.verbs.ort_runner import best_runner
 from codegen.verbs.quantized_files import check_files, model_and_report, places_of, table_of
 from codegen.verbs.quantizer_files import Output, write_together
 from codegen.verbs.quantizing import Quantizing, asking_of, sampled
@@ -212,7 +212,6 @@ def _cooked(network: Network, asked: Asked, held: Held, how: Quantizing, means: 
         asked=asked,
         runner=best_runner(),
         nodes=best_nodes(),
-        whole=whole_run,
         kept=network.places.kept,
         means=means,
         seed=how.seed or 0,

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from codegen.quantizer import room
+from codegen.quantizer.batched import NodeRun, in_numpy
 from codegen.quantizer.bias import mean_error, with_biases
 from codegen.quantizer.live import stacked, tensors_held
 from codegen.quantizer.places import Places
@@ -14,7 +15,7 @@ from codegen.quantizer.rewrite.fold import fold_affine
 from codegen.quantizer.scheme import Scheme
 from codegen.quantizer.sequential import Choices, SideBySide
 from codegen.quantizer.spec import Spec
-from codegen.verbs.ort_nodes import OrtNodes
+from codegen.verbs.ort_nodes import OrtNodes, best_nodes
 from tests.support.float_networks import random_network
 from tests.unit.quantizer.test_recipe import clipped, plain, samples_of, together
 
@@ -31,8 +32,9 @@ def test_samples_join_once_each_and_never_more_than_fit(seed: int, monkeypatch: 
         assert part.stop * max(needs[number:]) <= 3 * max(needs)
 
 
+@pytest.mark.parametrize("run", [in_numpy, best_nodes()])
 @pytest.mark.parametrize("seed", range(4))
-def test_samples_that_join_later_decide_with_the_others(seed: int) -> None:
+def test_samples_that_join_later_decide_with_the_others(seed: int, run: NodeRun) -> None:
     graph, biases = with_biases(fold_affine(random_network(seed)).graph)
     samples = samples_of(graph, 8)
     scheme = plain(graph, samples)
@@ -44,7 +46,7 @@ def test_samples_that_join_later_decide_with_the_others(seed: int) -> None:
     spec = Spec(bits=4, symmetric=True, per_channel=True, narrow_range=True)
     away = {}
     for joins in ({0: range(2)}, {0: range(2), at: range(2, 8)}):
-        sides = SideBySide(graph, biases, given, lambda p: spec, Choices(effort="nearest"))
+        sides = SideBySide(graph, biases, given, lambda p: spec, Choices(effort="nearest"), run)
         decided = sides.run(lambda part: stacked(graph, samples, part), joins)
         held = Scheme(tensors, {**given.weights, **decided.weights})
         made = tensors_held(decided.written(graph), held, together(graph, samples), [y])[y]

@@ -12,10 +12,9 @@ from codegen.quantizer.applied import applied
 from codegen.quantizer.batched import in_numpy
 from codegen.quantizer.live import stacked, tensors_held
 from codegen.quantizer.rewrite.fold import fold_affine
-from codegen.quantizer.scheme import Running, Scheme
-from codegen.quantizer.whole import in_parts, wanted_of
-from codegen.real.engine import RealEngine
-from codegen.verbs.ort_runner import whole_run
+from codegen.quantizer.scheme import Scheme
+from codegen.quantizer.whole import wanted_of
+from codegen.verbs.ort_nodes import OrtNodes
 from tests.support.float_networks import random_network
 from tests.unit.quantizer.test_recipe import plain, samples_of
 
@@ -27,8 +26,8 @@ def test_a_runtime_gives_the_tensors_that_nodes_one_by_one_give(seed: int) -> No
     samples = samples_of(graph, 4)
     names = [graph.nodes[len(graph.nodes) // 2].outputs[0], *graph.outputs]
     for scheme in (Scheme(), plain(graph, samples)):
-        assert whole_run(applied(graph, scheme).live()) is not None
-        found = wanted_of(graph, scheme, names, in_numpy, whole_run)(samples, [3, 1])
+        assert OrtNodes().whole(applied(graph, scheme).live()) is not None
+        found = wanted_of(graph, scheme, names, OrtNodes())(stacked(graph, samples, [3, 1]))
         wanted = tensors_held(graph, scheme, stacked(graph, samples, [3, 1]), names)
         assert list(found) == names
         for name in names:
@@ -43,23 +42,18 @@ def test_inputs_and_constants_among_the_tensors_are_given_too() -> None:
     graph = fold_affine(random_network(2)).graph
     constant, data = next((v.name, v.data) for v in graph.values.values() if v.data is not None)
     samples, names = samples_of(graph, 2), [graph.inputs[0], constant, graph.outputs[0]]
-    found = wanted_of(graph, Scheme(), names, in_numpy, whole_run)(samples, range(2))
+    found = wanted_of(graph, Scheme(), names, OrtNodes())(stacked(graph, samples, range(2)))
     assert np.array_equal(found[names[0]], np.stack([s[names[0]] for s in samples]))
     assert np.array_equal(found[constant], np.stack([data, data]))
 
 
-def test_what_keeps_something_between_runs_is_not_run_whole() -> None:
+def test_what_keeps_something_between_runs_is_not_run_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = fold_affine(random_network(1)).graph
-    name = graph.inputs[0]
-    state = RealState(name, graph.outputs[0], np.zeros(graph.type(name).shape, np.float32))
+    state = RealState(graph.inputs[0], graph.outputs[0], np.zeros(graph.type(graph.inputs[0]).shape, np.float32))
     opened: list[RealGraph] = []
-
-    def whole(made: RealGraph) -> Running:
-        opened.append(made)
-        return RealEngine(made)
-
+    monkeypatch.setattr(OrtNodes, "whole", lambda self, made: opened.append(made))
     for some, count in ((graph, 1), (replace(graph, states=(state,)), 1)):
-        wanted_of(some, Scheme(), graph.outputs, in_numpy, whole)
+        wanted_of(some, Scheme(), graph.outputs, OrtNodes())
         assert len(opened) == count
 
 
@@ -67,6 +61,6 @@ def test_what_keeps_something_between_runs_is_not_run_whole() -> None:
 def test_where_nothing_takes_a_network_whole_its_nodes_are_run(seed: int) -> None:
     graph = fold_affine(random_network(seed)).graph
     samples = samples_of(graph, 2)
-    found = wanted_of(graph, Scheme(), graph.outputs, in_numpy, in_parts)(samples, range(2))
+    found = wanted_of(graph, Scheme(), graph.outputs, in_numpy)(stacked(graph, samples, range(2)))
     wanted = tensors_held(graph, Scheme(), stacked(graph, samples, range(2)), graph.outputs)
     assert all(np.array_equal(found[name], wanted[name]) for name in graph.outputs)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
@@ -22,9 +23,11 @@ from codegen.golden.interpreter import Stepper
 from codegen.host import GoldenAnswers, Network, host_flags
 from codegen.ir.quant import Array
 from codegen.laws import check_nodes
-from codegen.pipeline import Options, compile_file, read_model
+from codegen.pipeline import Compiled, Options, compile_file, read_model
+from codegen.planning import in_flash, met
 from codegen.records import record
-from codegen.target import load_target
+from codegen.schedule import misfits
+from codegen.target import FEATURES, load_target
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.float_engine import FloatEngine, has_runtime
 from codegen.verbs.held import Held
@@ -119,7 +122,7 @@ class CEngine(Held):
         self, model: Path, options: Options, toolkit: Toolkit = HOUSE, *, dump: bool = False, brief: bool = False
     ) -> None:
         """Compile the model to C, and the C to a library; sooner where few samples run (`brief`)."""
-        compiled = compile_file(model, options, toolkit)
+        compiled = (_briefly if brief else compile_file)(model, options, toolkit)
         check_nodes(compiled.graph)
         with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
             project = Path(folder) / "project"
@@ -139,6 +142,21 @@ class CEngine(Held):
     def close(self) -> None:
         """Unload the library."""
         self._network.close()
+
+
+def _briefly(model: Path, options: Options, toolkit: Toolkit) -> Compiled:
+    """The model compiled as ever, but for weights that lie in a file: a C compiler is slow to read them.
+
+    Weights that do not fit the chip's flash are refused as they are in C.  A chip whose constants have instructions of
+    their own has no such files.
+    """
+    target, settled = met(options, model)
+    if settled.weights == "blob" or "program_memory" in FEATURES[target.isa]:
+        return compile_file(model, options, toolkit)
+    compiled = compile_file(model, replace(options, weights="blob"), toolkit)
+    for problem in misfits(compiled.plan, in_flash(compiled.program, options), target):
+        raise problem
+    return compiled
 
 
 def open_engine(name: str, model: Path, options: Options, opening: Opening | None = None) -> Engine:

@@ -17,6 +17,7 @@ from typing import TypeVar
 
 _Piece = TypeVar("_Piece")
 _Made = TypeVar("_Made")
+_Other = TypeVar("_Other")
 _SPLIT = contextvars.ContextVar("_SPLIT", default=False)
 """Whether a part is being worked on here."""
 _LIMIT = "OMP_NUM_THREADS"
@@ -58,6 +59,18 @@ def each(work: Callable[[_Piece], _Made], pieces: Sequence[_Piece]) -> list[_Mad
     finally:
         for future in futures:
             _ended(future)
+
+
+def both(beside: Callable[[], _Made], here: Callable[[], _Other]) -> tuple[_Made, _Other]:
+    """What two pieces of work make: one on another thread, while this one, which may split it, does the other."""
+    if width() < 2 or _SPLIT.get():
+        return beside(), here()
+    coming = _begun(lambda work: work(), beside)
+    try:
+        made = here()
+        return coming.result(), made
+    finally:
+        _ended(coming)
 
 
 def over(work: Callable[[range], None], count: int) -> None:

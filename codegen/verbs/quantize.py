@@ -23,7 +23,7 @@ from codegen.quantizer.arithmetic import arithmetic_of
 from codegen.quantizer.asked import Asked, Asking
 from codegen.quantizer.calibrate import passes, scheme_of, watched
 from codegen.quantizer.config import Mixed, QuantConfig
-from codegen.quantizer.measure import compared
+from codegen.quantizer.measure import Figures, compared
 from codegen.quantizer.observe import Progress, observe
 from codegen.quantizer.places import Places
 from codegen.quantizer.ranges.storing import LEAST_SCALE
@@ -38,11 +38,12 @@ from codegen.report.quantized import QuantReport, QuantStage
 from codegen.report.views import quantized_view
 from codegen.spread import spread_over
 from codegen.target import load_target
+from codegen.threads import both
 from codegen.verbs.blindly import blindly
 from codegen.verbs.calibration import Held, calibration_of
 from codegen.verbs.fed_back import said_states
 from codegen.verbs.float_source import given_graph, kept_real
-from codegen.verbs.judge import Judge, quick_judge
+from codegen.verbs.judge import Judge, Judgement, quick_judge
 from codegen.verbs.mixing import Network, mixed, mixing_of
 from codegen.verbs.ort_nodes import best_nodes
 from codegen.verbs.ort_runner import best_runner
@@ -118,16 +119,19 @@ def quantize(model: ModelSource, options: Options, how: Quantizing) -> Quantized
     places, scheme = Places(found.graph, places.kept), found.scheme
     made = applied(found.graph, scheme).live()
     stages = tuple(QuantStage(name=s.name, sqnr=s.sqnr, kept=s.kept) for s in found.stages)
-    report = _measured(replace(report, stages=stages), Measured(places, found.real, made), (scheme, found.asking), held)
-    table = table_of(how, scheme, report)
+    report, pair = replace(report, stages=stages), Measured(places, found.real, made)
     if how.stop_after == "calibrate":
-        write_together(table)
+        report = _measured(report, pair, (scheme, found.asking), _figures(pair, held))
+        write_together(table_of(how, scheme, report))
         return Quantized(b"", report)
     mode, words = arithmetic_of(made, asking.config)
-    report = replace(report, notes=(*report.notes, *words))
-    report = _judged(
-        report, Judge(graph, held.judging, replace(options, requant=options.requant or mode), how.toolkit), made
+    asked = replace(options, requant=options.requant or mode)
+    figures, verdict = both(
+        lambda: _figures(pair, held), lambda: _verdict(Judge(graph, held.judging, asked, how.toolkit), made)
     )
+    report = _measured(report, pair, (scheme, found.asking), figures)
+    table = table_of(how, scheme, report)
+    report = _judged(replace(report, notes=(*report.notes, *words)), verdict)
     told = {**label_entries(file_of(model)), **moved_entries(found.moved, scheme.tensors)}
     data = real_bytes(made, {**told, REQUANT_KEY: mode} if mode else told)
     if scoring and real:
@@ -261,20 +265,33 @@ class Measured:
     made: RealGraph
 
 
-def _measured(report: QuantReport, pair: Measured, decided: tuple[Scheme, Asking], held: Held) -> QuantReport:
-    figures = compared(pair.real, pair.made, held.judging.first(_MEASURED), best_runner())
+def _figures(pair: Measured, held: Held) -> Mapping[str, Figures]:
+    return compared(pair.real, pair.made, held.judging.first(_MEASURED), best_runner())
+
+
+def _measured(
+    report: QuantReport, pair: Measured, decided: tuple[Scheme, Asking], figures: Mapping[str, Figures]
+) -> QuantReport:
     tensors, weights = rows_of(pair.places, decided, figures)
     report = replace(report, notes=(*report.notes, *unlike(pair.real, decided[0], figures)))
     return replace(report, tensors=tensors, weights=weights)
 
 
-def _judged(report: QuantReport, judge: Judge, made: RealGraph) -> QuantReport:
-    """The report with the verdicts; a network that does not compile has one only."""
-    report = replace(report, quick_sqnr=judge.quick(made))
+def _verdict(judge: Judge, made: RealGraph) -> tuple[float, Judgement | CompileError]:
+    """What the quick judge and the true one say; of a network that does not compile why."""
+    quick = judge.quick(made)
     try:
-        judgement = judge(made)
+        return quick, judge(made)
     except CompileError as error:
-        return replace(report, refusal=error.problems()[0].text())
+        return quick, error
+
+
+def _judged(report: QuantReport, verdict: tuple[float, Judgement | CompileError]) -> QuantReport:
+    """The report with the verdicts; a network that does not compile has one only."""
+    quick, judgement = verdict
+    report = replace(report, quick_sqnr=quick)
+    if isinstance(judgement, CompileError):
+        return replace(report, refusal=judgement.problems()[0].text())
     word = "the outputs have nothing of the float network's: are the samples what it was trained on?"
     notes = (*report.notes, word) if judgement.sqnr <= _NOTHING_LEFT else report.notes
     return replace(report, sqnr=judgement.sqnr, engine=judgement.engine, notes=notes)

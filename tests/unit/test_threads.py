@@ -51,6 +51,30 @@ def test_three_pieces_are_worked_on_at_once() -> None:
 
 
 @pytest.mark.usefixtures("three")
+def test_of_two_pieces_one_goes_on_beside_the_other_which_may_be_split() -> None:
+    meeting = threading.Barrier(3)
+    made = threads.both(lambda: meeting.wait(60), lambda: threads.each(lambda _: meeting.wait(60), range(2)))
+    assert sorted([made[0], *made[1]]) == [0, 1, 2]
+
+
+@pytest.mark.usefixtures("three")
+@pytest.mark.parametrize("place", [0, 1])
+def test_nothing_goes_on_behind_a_refusal_of_one_of_two(place: int) -> None:
+    ended = []
+
+    def refused() -> None:
+        raise ValueError(place)
+
+    def slow() -> None:
+        time.sleep(0.02)
+        ended.append(place)
+
+    with pytest.raises(ValueError, match=str(place)):
+        threads.both(*([refused, slow] if place == 0 else [slow, refused]))
+    assert ended == [place]
+
+
+@pytest.mark.usefixtures("three")
 def test_the_refusal_of_the_first_piece_is_raised_and_nothing_goes_on_behind_it() -> None:
     running = []
 

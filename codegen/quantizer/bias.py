@@ -52,15 +52,21 @@ def _passing_error(real: Array, held: Array, low: float, high: float) -> Array:
     """Of some entries: [outer, entries, inner]."""
     real, lack = np.clip(real, low, high), np.zeros((1, real.shape[1], 1), np.float32)
     best, least = lack, np.inf * np.ones(lack.shape)
-    for _ in range(_STEPS):
+    for left in reversed(range(_STEPS)):
         moved = held + lack
         error = real - np.clip(moved, low, high)
         squares = np.square(error).sum(axis=(0, 2), keepdims=True)
         best, least = np.where(squares < least, lack, best), np.minimum(squares, least)
-        there = (moved > low) & (moved < high)
-        count = there.sum(axis=(0, 2), keepdims=True)
-        lack = lack + (error * there).sum(axis=(0, 2), keepdims=True) / np.maximum(count, 1)
+        if left:
+            lack = lack + _still_lacking(moved, error, low, high)
     return np.asarray(best.reshape(-1), np.float64)
+
+
+def _still_lacking(moved: Array, error: Array, low: float, high: float) -> Array:
+    """The mean error of the numbers of each entry that lie between the bounds."""
+    there = (moved > low) & (moved < high)
+    count = there.sum(axis=(0, 2), keepdims=True)
+    return np.asarray((error * there).sum(axis=(0, 2), keepdims=True) / np.maximum(count, 1))
 
 
 def _by_channel(array: Array, axis: int) -> Array:

@@ -48,8 +48,9 @@ class Passed(Moments):
             return wanted, found
 
         for index, (wanted, found) in enumerate(ahead(cut, len(held))):
-            self._away += np.matmul((wanted - found).swapaxes(1, 2), found)
-            self._short += (wanted - found).sum(axis=1, dtype=np.float64)
+            apart = wanted - found
+            self._away += np.matmul(apart.swapaxes(1, 2), found)
+            self._short += apart.sum(axis=1, dtype=np.float64)
             if lacking is not None and self.parts == 1:
                 self._add_lacking(self.product.results(lacking[index], places[index]), found)
             self._add(found)

@@ -36,7 +36,7 @@ from codegen.quantizer.solving import Effort
 from codegen.quantizer.spec import Method, Spec
 from codegen.quantizer.statistics import Statistics
 from codegen.quantizer.sums import added_behind
-from codegen.quantizer.whole import wanted_of
+from codegen.quantizer.whole import room_for, wanted_of
 from codegen.records import record
 from codegen.threads import each
 
@@ -325,7 +325,9 @@ class Recipe:
         def made(samples: Samples) -> Outputs:
             count = min(len(samples), _JUDGED)
             parts = [range(at, min(at + at_once, count)) for at in range(0, count, at_once)]
-            return each(lambda part: wanted(stacked(graph, samples, part)), parts)
+            found = [room_for(graph, names, len(part)) for part in parts]
+            each(lambda one: wanted(stacked(graph, samples, one[0]), one[1]), list(zip(parts, found, strict=True)))
+            return found
 
         return [made(given.judging), made(given.ranging)]
 

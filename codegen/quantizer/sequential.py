@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 import numpy as np
 
@@ -113,20 +114,19 @@ class SideBySide:
 
     def _join(self, real: Live, held: Live, feeds: Feeds, parts: Sequence[Sequence[int]], number: int) -> None:
         """More samples, taken through the nodes before this one, which are decided, some at a time."""
-        names = [name for name, (known, _) in real.items() if not known]
         before = replace(self._graph, nodes=self._graph.nodes[:number])
         scheme = Scheme(self._scheme.tensors, {**self._scheme.weights, **self._decided.weights})
+        wider = [_widened(live, sum(map(len, parts))) for live in (real, held)]
         networks = (before, Scheme()), (self._decided.written(before), scheme)
-        through = [wanted_of(*network, names, self._run) for network in networks]
+        through = [wanted_of(*network, tuple(more), self._run) for network, more in zip(networks, wider, strict=True)]
 
-        def taken(part: Sequence[int]) -> list[dict[str, Array]]:
+        def take(part: Sequence[int], at: int) -> None:
             given = feeds(part)
-            return [wanted(given) for wanted in through]
+            for wanted, more in zip(through, wider, strict=True):
+                wanted(given, {name: array[at : at + len(part)] for name, array in more.items()})
 
-        more = each(taken, parts)
-        for live, found in zip((real, held), zip(*more, strict=True), strict=True):
-            for name in names:
-                live[name] = (False, np.concatenate([live[name][1], *(m[name] for m in found)]))
+        ends = accumulate(map(len, parts))
+        each(lambda one: take(*one), [(p, end - len(p)) for p, end in zip(parts, ends, strict=True)])
 
     def _pass(self, node: RealNode, forgotten: Sequence[str], real: Live, held: Live) -> None:
         """Both networks' samples at one node."""
@@ -245,7 +245,9 @@ class SideBySide:
         bias = (before + error.reshape(before.shape)).astype(np.float32)
         self._decided.biases[name] = bias
         held[name] = (True, bias)
-        return made if product.bias is None else np.asarray(made + _along(product, bias - before, made))
+        if product.bias is not None:
+            made += _along(product, bias - before, made)
+        return made
 
 
 def _axis(product: Product) -> int:
@@ -258,6 +260,17 @@ def _along(product: Product, sizes: Array, made: Array) -> Array:
     shape = [1] * made.ndim
     shape[_axis(product)] = -1
     return sizes.reshape(shape)
+
+
+def _widened(live: Live, count: int) -> dict[str, Array]:
+    """Room for `count` more samples behind those of each value, which is now wider by them."""
+    more: dict[str, Array] = {}
+    for name, (known, array) in live.items():
+        if not known:
+            wide = np.empty((len(array) + count, *array.shape[1:]), array.dtype)
+            wide[: len(array)] = array
+            live[name], more[name] = (False, wide), wide[len(array) :]
+    return more
 
 
 def _parts(samples: Sequence[int], most: int) -> list[Sequence[int]]:

@@ -18,29 +18,32 @@ from codegen.quantizer.batched import NodeRun
 from codegen.quantizer.live import tensors_held
 from codegen.quantizer.scheme import Running, Scheme
 
-Wanted = Callable[[dict[str, Array]], dict[str, Array]]
-"""Makes tensors of samples that lie along an axis of their own out of the network's inputs."""
+Wanted = Callable[[dict[str, Array], Mapping[str, Array]], None]
+"""Makes tensors out of the network's inputs, samples along an axis of their own, and writes them into arrays."""
 
 
 def wanted_of(graph: RealGraph, scheme: Scheme, names: Sequence[str], run: NodeRun) -> Wanted:
-    """What gives these tensors as the scheme's integers hold them."""
+    """What makes these tensors as the scheme's integers hold them."""
     made = applied(replace(graph, outputs=tuple(names), faces=()), scheme).live()
     running = None if graph.states else run.whole(made)
     if running is None:
-        return lambda feeds: tensors_held(graph, scheme, feeds, names, run)
+        return lambda feeds, into: _write(tensors_held(graph, scheme, feeds, names, run), into)
     called = dict(zip(names, made.outputs, strict=True))
-    return lambda feeds: _together([_one(running, sample, called) for sample in _apart(feeds)])
+    return lambda feeds, into: _run(running, called, feeds, into)
 
 
-def _apart(feeds: Mapping[str, Array]) -> list[dict[str, Array]]:
-    return [dict(zip(feeds, arrays, strict=True)) for arrays in zip(*feeds.values(), strict=True)]
+def room_for(graph: RealGraph, names: Sequence[str], count: int) -> dict[str, Array]:
+    """Arrays for these tensors of so many samples."""
+    return {name: np.empty((count, *graph.type(name).shape), graph.type(name).dtype) for name in names}
 
 
-def _one(running: Running, sample: Mapping[str, Array], called: Mapping[str, str]) -> dict[str, Array]:
-    """The tensors of one sample; `called` tells what the network that runs calls them."""
-    found = dict(running.tensors(sample))
-    return {name: found[other] for name, other in called.items()}
+def _run(running: Running, called: Mapping[str, str], feeds: Mapping[str, Array], into: Mapping[str, Array]) -> None:
+    """The tensors of one sample after the other; `called` tells what the network that runs calls them."""
+    for index, arrays in enumerate(zip(*feeds.values(), strict=True)):
+        found = dict(running.tensors(dict(zip(feeds, arrays, strict=True))))
+        _write({name: found[other] for name, other in called.items()}, {name: a[index] for name, a in into.items()})
 
 
-def _together(found: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
-    return {name: np.stack([one[name] for one in found]) for name in found[0]}
+def _write(found: Mapping[str, Array], into: Mapping[str, Array]) -> None:
+    for name, array in found.items():
+        into[name][...] = array

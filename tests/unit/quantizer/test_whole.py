@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph, RealState
 from codegen.quantizer.applied import applied
-from codegen.quantizer.batched import in_numpy
+from codegen.quantizer.batched import NodeRun, in_numpy
 from codegen.quantizer.live import stacked, tensors_held
 from codegen.quantizer.rewrite.fold import fold_affine
 from codegen.quantizer.scheme import Scheme
-from codegen.quantizer.whole import wanted_of
+from codegen.quantizer.whole import room_for, wanted_of
 from codegen.verbs.ort_nodes import OrtNodes
 from tests.support.float_networks import random_network
 from tests.unit.quantizer.test_recipe import plain, samples_of
+
+
+def tensors_of(
+    graph: RealGraph, scheme: Scheme, names: Sequence[str], run: NodeRun, feeds: dict[str, Array]
+) -> dict[str, Array]:
+    found = room_for(graph, names, len(next(iter(feeds.values()))))
+    wanted_of(graph, scheme, names, run)(feeds, found)
+    return found
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -27,7 +37,7 @@ def test_a_runtime_gives_the_tensors_that_nodes_one_by_one_give(seed: int) -> No
     names = [graph.nodes[len(graph.nodes) // 2].outputs[0], *graph.outputs]
     for scheme in (Scheme(), plain(graph, samples)):
         assert OrtNodes().whole(applied(graph, scheme).live()) is not None
-        found = wanted_of(graph, scheme, names, OrtNodes())(stacked(graph, samples, [3, 1]))
+        found = tensors_of(graph, scheme, names, OrtNodes(), stacked(graph, samples, [3, 1]))
         wanted = tensors_held(graph, scheme, stacked(graph, samples, [3, 1]), names)
         assert list(found) == names
         for name in names:
@@ -42,7 +52,7 @@ def test_inputs_and_constants_among_the_tensors_are_given_too() -> None:
     graph = fold_affine(random_network(2)).graph
     constant, data = next((v.name, v.data) for v in graph.values.values() if v.data is not None)
     samples, names = samples_of(graph, 2), [graph.inputs[0], constant, graph.outputs[0]]
-    found = wanted_of(graph, Scheme(), names, OrtNodes())(stacked(graph, samples, range(2)))
+    found = tensors_of(graph, Scheme(), names, OrtNodes(), stacked(graph, samples, range(2)))
     assert np.array_equal(found[names[0]], np.stack([s[names[0]] for s in samples]))
     assert np.array_equal(found[constant], np.stack([data, data]))
 
@@ -61,6 +71,6 @@ def test_what_keeps_something_between_runs_is_not_run_whole(monkeypatch: pytest.
 def test_where_nothing_takes_a_network_whole_its_nodes_are_run(seed: int) -> None:
     graph = fold_affine(random_network(seed)).graph
     samples = samples_of(graph, 2)
-    found = wanted_of(graph, Scheme(), graph.outputs, in_numpy)(stacked(graph, samples, range(2)))
+    found = tensors_of(graph, Scheme(), graph.outputs, in_numpy, stacked(graph, samples, range(2)))
     wanted = tensors_held(graph, Scheme(), stacked(graph, samples, range(2)), graph.outputs)
     assert all(np.array_equal(found[name], wanted[name]) for name in graph.outputs)

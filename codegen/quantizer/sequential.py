@@ -106,8 +106,7 @@ class SideBySide:
 
     def _begun(self, feeds: dict[str, Array]) -> tuple[Live, Live]:
         """Both networks before their first node."""
-        real = dict(self._constants)
-        held = real | {name: (True, numbers) for name, numbers in self._decided.biases.items()}
+        real, held = dict(self._constants), dict(self._constants)
         for name, array in (feeds | first_states(self._graph, feeds)).items():
             real[name], held[name] = (False, array), (False, self._held(name, array))
         return real, held

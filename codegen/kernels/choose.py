@@ -6,8 +6,9 @@ Fast kernels fill channels and taps of their weights.  By default the parameters
 the least ones that kernels of the level have, or by 512 bytes where that is more, so that small networks are not kept
 from fast kernels by a few bytes: the layers that would gain least per added byte get their tightest kernel instead.
 Goal `speed` allows a quarter, and asks kernels of wide weights too where they come beside the others and flash has
-room; `size` allows the 2 % alone.  By default a layer has wide weights too where that pays in proportion: where the share
-of the network's instructions that it saves is no less than the share of the network's flash that it adds.  Weights of few bits count as bytes there, and their layers get the fastest kernel.
+room; `size` allows the 2 % alone.  By default a layer has wide weights too where that pays in proportion: where the
+share of the network's instructions that it saves is no less than the share of the network's flash that it adds.
+Weights of few bits count as bytes there, and their layers get the fastest kernel.
 A target that says `weights.expand` has no such limit.
 """
 

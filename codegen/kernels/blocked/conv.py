@@ -181,8 +181,9 @@ def _fit(core: Core, node: NodeOf[Conv2D | Dense], *, copied: bool = False) -> F
         return None
     # the assembler is for signed inputs
     plain = sums.x is not DType.S8 or sums.bits > 0
-    two_groups = not sums.bits and node.outs[0].shape[-1] % _TWO_GROUPS == 0
-    work = replace(_work(node), two_groups=two_groups)
+    c_out = node.outs[0].shape[-1]
+    bytewise = not sums.bits
+    work = replace(_work(node), two_groups=bytewise and c_out % _TWO_GROUPS == 0, c_out=c_out if bytewise else 0)
     choice = choose(replace(core, pairs=0) if plain else core, work, once=copied)
     planar = not sums.bits and core.pairs > 0 and sums.x is DType.S8 and 2 in choice.sizes and choice.channels == 2
     context = _context(core, node, sums, choice, planar=planar)
@@ -220,7 +221,9 @@ def _work(node: NodeOf[Conv2D | Dense]) -> Work:
     return Work(row_pixels(node.outs[0].shape), h.size * w.size * c_in, run, w.stride * c_in)
 
 
-def _context(core: Core, node: NodeOf[Conv2D | Dense], sums: Weighted, choice: Choice, *, planar: bool) -> BlockedContext:
+def _context(
+    core: Core, node: NodeOf[Conv2D | Dense], sums: Weighted, choice: Choice, *, planar: bool
+) -> BlockedContext:
     x, y = node.ins[0], node.outs[0]
     h, w = windows(node.op)
     run = _work(node).run

@@ -17,6 +17,9 @@ from codegen.records import record
 
 _MOST_PIXELS = 8
 _CHANNELS = (1, 2, 4, 8)
+_UNEVEN = (3, 6)
+"""Of most numbers of channels these leave some over, which are code of their own: worth it where they save 5 %."""
+_WORTH_A_REST = 0.95
 _POINTERS = 2
 _LOOP = 4
 _RUN = 6
@@ -43,6 +46,7 @@ class Core:
         pairs: instructions per tap of two pixels by two channels in assembler, 0 where compilers do well.
         turn: taps per turn of a long inner loop of several pixels: of blocks with few sums a turn's own instructions
             are a larger part.
+        uneven: whether threes and sixes of channels are tried.
     """
 
     name: str
@@ -54,12 +58,13 @@ class Core:
     high: int = 0
     pairs: int = 0
     turn: int = 8
+    uneven: bool = False
 
 
 CORES = {
     "armv7m": Core("armv7m", 14, 1, 4095, 6, turn=16),
     "armv6m": Core("armv6m", 10, 3, 31, 24, load=2, high=5, pairs=16),
-    "rv32": Core("rv32", 28, 2, 2047, 8),
+    "rv32": Core("rv32", 28, 2, 2047, 8, uneven=True),
     "c99": Core("c99", 28, 2, 2047, 10),
 }
 """Registers: Arm without SP and PC; RISC-V without zero, sp, gp and tp; Thumb-1 has eight and some use of others."""
@@ -80,8 +85,8 @@ class Work:
     """One row of outputs: `width` pixels, `taps` products each, in runs of `run` that lie together in memory.
 
     `step` is the distance in bytes of the inputs of two neighbouring pixels.  `two_groups`: a single pixel may take two
-    groups of channels at once, whose weights lie one behind the other; asked of cores with multiply-accumulate alone, for
-    what it saves is loads.
+    groups of channels at once, whose weights lie one behind the other; only cores with multiply-accumulate are asked,
+    for what it saves is loads.  `c_out` is how many channels there are, where uneven groups may be made of them.
     """
 
     width: int
@@ -89,6 +94,7 @@ class Work:
     run: int
     step: int
     two_groups: bool = False
+    c_out: int = 0
 
 
 @record
@@ -132,11 +138,20 @@ def turn_of(core: Core, work: Work) -> int:
 
 @cache
 def choose(core: Core, work: Work, *, once: bool = False) -> Choice:
-    """The cheapest blocks of a row, of those that make each pixel `once` where that is asked for.
+    """The cheapest blocks of a row, of those that make each pixel `once` where that is asked for."""
+    even = _cheapest(core, work, _CHANNELS, once=once)
+    if not (core.uneven and work.c_out):
+        return even
+    uneven = _cheapest(core, work, _UNEVEN, once=once)
+    return uneven if uneven.cost < even.cost * _WORTH_A_REST else even
+
+
+def _cheapest(core: Core, work: Work, channels: tuple[int, ...], *, once: bool) -> Choice:
+    """The same of blocks of so many channels.
 
     A second size of block is more code, and is taken where it saves 3 %.
     """
-    choices = [c for channels, cover in _candidates(core, work) for c in _choices(core, work, channels, cover)]
+    choices = [c for n, cover in _candidates(core, work, channels) for c in _choices(core, work, n, cover)]
     choices = [choice for choice in choices if choice.once or not once]
     best = min(choices, key=_order)
     plain = min((c for c in choices if len(c.sizes) == 1), key=_order)
@@ -160,8 +175,10 @@ def fits(core: Core, work: Work, pixels: int, channels: int) -> bool:
     return held + _POINTERS + inputs <= core.registers or pixels == channels == 1
 
 
-def _candidates(core: Core, work: Work) -> Iterator[tuple[int, tuple[tuple[int, int], ...]]]:
-    for channels in _CHANNELS:
+def _candidates(
+    core: Core, work: Work, numbers: tuple[int, ...] = _CHANNELS
+) -> Iterator[tuple[int, tuple[tuple[int, int], ...]]]:
+    for channels in numbers:
         for pixels in range(1, min(work.width, _MOST_PIXELS) + 1):
             if fits(core, work, pixels, channels):
                 yield from ((channels, cover) for cover in covers(work.width, pixels))
@@ -192,8 +209,17 @@ def _choices(core: Core, work: Work, channels: int, cover: tuple[tuple[int, int]
 def _choice(core: Core, work: Work, choice: Choice) -> Choice:
     """The same with what it costs."""
     blocks = ((pixels, choice.channels_of(pixels)) for _, pixels in choice.blocks)
-    per_channel = sum(_group(core, work, pixels, channels) / channels for pixels, channels in blocks)
+    per_channel = sum(_per_channel(core, work, pixels, channels) for pixels, channels in blocks)
     return replace(choice, cost=per_channel / (work.width * work.taps))
+
+
+def _per_channel(core: Core, work: Work, pixels: int, channels: int) -> float:
+    """Instructions of one block for a channel; of uneven groups, with what they leave over."""
+    if channels in _UNEVEN and work.c_out:
+        groups, rest = divmod(work.c_out, channels)
+        over = _group(core, work, pixels, rest) if rest else 0
+        return (groups * _group(core, work, pixels, channels) + over) / work.c_out
+    return _group(core, work, pixels, channels) / channels
 
 
 def _group(core: Core, work: Work, pixels: int, channels: int) -> float:

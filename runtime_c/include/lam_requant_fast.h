@@ -76,7 +76,7 @@ static inline int32_t lam_high_product_doubled(int32_t a, int32_t b)
     __asm__("smmlar %0, %1, %2, %1" : "=r"(rounded) : "r"(a), "r"((uint32_t)b << 1));
     return rounded;
 #elif defined(__thumb2__) && defined(__GNUC__)
-    uint32_t low;
+    uint32_t low; /* a * 2^32 + 2^31 and, by SMLAL, a * (2 * b - 2^32) */
     __asm__("mov.w %0, #0x80000000\n\tsmlal %0, %1, %1, %2" : "=&r"(low), "+r"(a) : "r"((uint32_t)b << 1));
     return a;
 #elif defined(__riscv)

@@ -6,14 +6,17 @@ Fast kernels fill channels and taps of their weights.  By default the parameters
 the least ones that kernels of the level have, or by 512 bytes where that is more, so that small networks are not kept
 from fast kernels by a few bytes: the layers that would gain least per added byte get their tightest kernel instead.
 Goal `speed` allows a quarter, and asks kernels of wide weights too where they come beside the others and flash has
-room; `size` allows the 2 % alone.  Weights of few bits count as bytes there, and their layers get the fastest kernel.
+room; `size` allows the 2 % alone.  By default a layer has wide weights too where that pays in proportion: where the
+share of the network's instructions that it saves is no less than the share of the network's flash that it adds.
+Weights of few bits count as bytes there, and their layers get the fastest kernel.
 A target that says `weights.expand` has no such limit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import fields, replace
 from fractions import Fraction
 
 from codegen.errors import CompileError, ModelRejected, NoKernel
@@ -31,6 +34,12 @@ MOST_GROWTH_FOR_SPEED = Fraction(1, 4)
 """The same with goal `speed`."""
 SPARE_BYTES = 512
 """What packing may add in any case, but with goal `size`."""
+_FUNCTION_BYTES = 1000
+"""Code of a kernel's function at -O3, about, on cores without SIMD."""
+_WIDER_FUNCTION_BYTES = 1600
+"""By about how much one for wide weights is longer than the one that it replaces."""
+_OTHER_WORK = 3
+"""Instructions that a product, or an element, takes of kernels that do not say what a row takes."""
 
 
 def choose_kernels(
@@ -42,11 +51,64 @@ def choose_kernels(
 
     Raises with every node that has none.
     """
-    if goal == "speed" and target.isa in BESIDE and target.dma is None:
-        chosen = _chosen(graph, target, BESIDE[target.isa], table, goal)
-        if target.flash_bytes is None or sum(form.params_bytes for form in chosen.values()) <= target.flash_bytes:
-            return chosen
-    return _chosen(graph, target, target.isa, table, goal)
+    chosen = _chosen(graph, target, target.isa, table, goal)
+    if target.isa not in BESIDE or target.dma is not None:
+        return chosen
+    wide = chosen
+    if goal == "speed":
+        wide = _chosen(graph, target, BESIDE[target.isa], table, goal)
+    elif goal == "balanced" and target.weights.buffer_bytes is None:
+        wide = {**chosen, **_paying(graph, target, chosen, table)}
+    fits = target.flash_bytes is None or sum(form.params_bytes for form in wide.values()) <= target.flash_bytes
+    return wide if fits else chosen
+
+
+def _paying(graph: Graph, target: Target, chosen: Mapping[int, Form], table: KernelTable) -> dict[int, Form]:
+    """Forms of wide weights by node index, where they save a larger share of instructions than they add of flash.
+
+    Layers of equal context share a function, and are weighed together.
+    """
+    views = {i: graph.view(graph.nodes[i]) for i in chosen}
+    work = sum(_instructions(views[i], form) for i, form in chosen.items())
+    functions: dict[object, dict[int, Form]] = {}
+    for i, form in _wide(views, target, chosen, table).items():
+        functions.setdefault(form.context, {})[i] = form
+    flash = _flash_bytes(chosen.values()) if functions else 0
+    paying: dict[int, Form] = {}
+    for layers in functions.values():
+        saved = sum(_instructions(views[i], chosen[i]) - _instructions(views[i], form) for i, form in layers.items())
+        added = _WIDER_FUNCTION_BYTES + sum(f.params_bytes - chosen[i].params_bytes for i, f in layers.items())
+        if saved * flash >= added * work:
+            pays = f"saves {saved / work:.1%} of the network's instructions for {added / flash:.1%} more flash"
+            paying |= {i: replace(form, why=f"{form.why}; {pays}") for i, form in layers.items()}
+    return paying
+
+
+def _flash_bytes(forms: Collection[Form]) -> int:
+    """What a network of these takes, about."""
+    functions = {(form.kernel, form.context) for form in forms}
+    return sum(form.params_bytes for form in forms) + _FUNCTION_BYTES * len(functions)
+
+
+def _wide(
+    views: Mapping[int, NodeView], target: Target, chosen: Mapping[int, Form], table: KernelTable
+) -> dict[int, Form]:
+    """The forms of wide weights that take fewer cycles than the chosen ones, by node index."""
+    features = FEATURES[BESIDE[target.isa]]
+    found: dict[int, Form] = {}
+    for i, form in chosen.items():
+        if form.mix is not None:
+            best = fastest_first([*table.fitting(views[i], features)], target.cycles)[0]
+            if best.mix is not None and best.kernel != form.kernel and best.params_bytes > form.params_bytes:
+                found[i] = best
+    return found
+
+
+def _instructions(view: NodeView, form: Form) -> float:
+    """What a form takes for all rows, about."""
+    if form.mix is None:
+        return _OTHER_WORK * _work(view)
+    return form.mix.instructions * math.prod(view.outs[0].shape[:-2])
 
 
 def _chosen(graph: Graph, target: Target, isa: str, table: KernelTable, goal: str) -> dict[int, Form]:

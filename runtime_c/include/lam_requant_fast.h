@@ -75,6 +75,13 @@ static inline int32_t lam_high_product_doubled(int32_t a, int32_t b)
     int32_t rounded;
     __asm__("smmlar %0, %1, %2, %1" : "=r"(rounded) : "r"(a), "r"((uint32_t)b << 1));
     return rounded;
+#elif defined(__thumb2__) && defined(__GNUC__)
+    uint32_t low; /* a * 2^32 + 2^31 and, by SMLAL, a * (2 * b - 2^32) */
+    __asm__("mov.w %0, #0x80000000\n\tsmlal %0, %1, %1, %2" : "=&r"(low), "+r"(a) : "r"((uint32_t)b << 1));
+    return a;
+#elif defined(__riscv)
+    const int64_t product = (int64_t)a * (uint32_t)((uint32_t)b << 1); /* MULHSU: twice b, once for all outputs of a channel */
+    return (int32_t)(product >> 32) + (int32_t)(((uint64_t)product >> 31) & 1u);
 #else
     return lam_high_product_rounded((int32_t)(uint32_t)((uint64_t)(uint32_t)a << 1), b); /* the low 32 bits of 2 a */
 #endif

@@ -1,5 +1,5 @@
 """Packing may fill channels and taps, but the weights of a model grow by 2 % or 512 bytes at most, unless the target or
-the goal allows more.
+the goal allows more, or wide weights pay for it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pytest
 
 from codegen.ir.form import Form
 from codegen.ir.graph import Graph
-from codegen.kernels import choose_kernels, select_kernels
+from codegen.kernels import choose_kernels, packing_growth, select_kernels
 from codegen.passes import simplify
 from codegen.pipeline import Options, compile_file, read_model
 from codegen.target import Target, Weights, list_targets, load_target
@@ -51,8 +51,15 @@ def test_packed_weights_are_hardly_larger(model: str) -> None:
     graph = graph_of(model, PLAIN)
     plain = packed_bytes(choose_kernels(graph, load_target(PLAIN)))
     targets = (replace(load_target(chip), weights=Weights(expand=False)) for chip in CHIPS)
-    grown = {t.name: packed_bytes(choose_kernels(graph, t)) - plain for t in targets}
+    chosen = {target.name: choose_kernels(graph, target) for target in targets}
+    grown = {chip: packed_bytes(forms) - plain - paid_for(graph, forms) for chip, forms in chosen.items()}
     assert max(grown.values()) <= max(MOST * plain, SPARE_BYTES), grown
+
+
+def paid_for(graph: Graph, forms: Mapping[int, Form]) -> int:
+    """What wide weights add to layers that pay for it with instructions, as their kernel's reason says."""
+    paid = {i: form for i, form in forms.items() if "of the network's instructions for" in form.why}
+    return sum(packing_growth(form, graph.view(graph.nodes[i])) for i, form in paid.items())
 
 
 def test_only_machines_without_flash_let_weights_grow() -> None:

@@ -16,7 +16,7 @@ from codegen.ir.form import Field, Scratch, Told
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Shape, Window, row_pixels
-from codegen.kernels.blocked.registers import Choice, Core, Work, chips_of, choose, conv_mix, unrolled
+from codegen.kernels.blocked.registers import Choice, Core, Work, chips_of, choose, conv_mix, turn_of
 from codegen.kernels.conv2d import is_pointwise
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant
 from codegen.kernels.gather import Columns, block_columns, gathered_bytes
@@ -28,6 +28,8 @@ from codegen.ops import Conv2D, Dense
 from codegen.records import record
 
 _MOST_ROWS = 32
+_TWO_GROUPS = 8
+"""Channels of two groups: of no other number is each one summed with as many."""
 _POINT = Window(1)
 
 
@@ -55,6 +57,7 @@ class BlockedContext(RunSizes):
     `shifted`: weights are bytes less a shift; each pixel's sums begin with the shift times the sum of its inputs.
     `planar`: weights lie channel by channel, and two pixels by two channels are summed by lam_armv6m_sum_2x2.
     `copied`: the inputs of a block are read from scratch, so that its outputs may be stored over them.
+    `two_groups`: a single pixel beside larger blocks takes two groups of channels at once.
     """
 
     x_t: str
@@ -67,6 +70,7 @@ class BlockedContext(RunSizes):
     rq: FastRequant
     fields: Fields | None
     copied: bool = False
+    two_groups: bool = False
 
     @property
     def told(self) -> Told:
@@ -81,8 +85,12 @@ class BlockedContext(RunSizes):
 
     @property
     def groups(self) -> tuple[tuple[int, int, int], ...]:
-        """The groups of channels that are summed at a time."""
+        """The groups of channels whose weights lie beside each other."""
         return self.outputs_by(self.channels)
+
+    def summed(self, pixels: int) -> tuple[tuple[int, int, int], ...]:
+        """The groups of channels that so many pixels sum at a time."""
+        return self.outputs_by(2 * self.channels) if self.two_groups and pixels == 1 else self.groups
 
     @property
     def taps(self) -> int:
@@ -95,13 +103,18 @@ class BlockedContext(RunSizes):
 
     def weight_at(self, channel: int, tap: int, channels: int) -> int:
         """Where one of `channels` channels finds the weight of a tap."""
-        return channel * self.taps + tap if self.planar else tap * channels + channel
+        beside = self._beside(channels)
+        return channel // beside * beside * self.taps + tap * beside + channel % beside
+
+    def _beside(self, channels: int) -> int:
+        """Of so many channels those whose weights of a tap lie beside each other."""
+        return 1 if self.planar else min(channels, self.channels)
 
     def weights_of(self, taps: int, channels: int) -> int:
         """How far so many taps go along the weights."""
         if self.fields is not None:
             return -(-taps // self.fields.in_turn(channels))
-        return taps if self.planar else taps * channels
+        return taps * self._beside(channels)
 
     def element_of(self, tap: int, channels: int) -> int:
         """The element that has the weights of a tap, counted from that of the first one; -1 if it is read already."""
@@ -119,8 +132,8 @@ class BlockedContext(RunSizes):
         return pixels * self.pixel_step
 
     def others_weights(self, channels: int) -> int:
-        """Weights of the channels behind the first."""
-        return (channels - 1) * self.taps
+        """Weights of the channels behind those whose weights lie beside the first one's."""
+        return (channels - self._beside(channels)) * self.taps
 
     def sum_at(self, pixel: int, channel: int) -> int:
         """The place of a sum among those of lam_armv6m_sum_2x2."""
@@ -168,15 +181,18 @@ def _fit(core: Core, node: NodeOf[Conv2D | Dense], *, copied: bool = False) -> F
         return None
     # the assembler is for signed inputs
     plain = sums.x is not DType.S8 or sums.bits > 0
-    choice = choose(replace(core, pairs=0) if plain else core, _work(node), once=copied)
+    c_out = node.outs[0].shape[-1]
+    bytewise = not sums.bits
+    work = replace(_work(node), two_groups=bytewise and c_out % _TWO_GROUPS == 0, c_out=c_out if bytewise else 0)
+    choice = choose(replace(core, pairs=0) if plain else core, work, once=copied)
     planar = not sums.bits and core.pairs > 0 and sums.x is DType.S8 and 2 in choice.sizes and choice.channels == 2
-    context = _context(node, sums, choice, planar=planar)
+    context = _context(core, node, sums, choice, planar=planar)
     scratch = _gathered(node, context)
     params, headers = _params(sums, context), context.rq.headers
     own = ("lam_armv6m.h",) if planar else ()
     in_place = _is_pointwise(node) and context.c_out <= context.channels and choice.once
     why = _why(choice, scratch, sums.bits)
-    mix = conv_mix(core, _work(node), choice, context.c_out) if isinstance(op, Conv2D) else None
+    mix = conv_mix(core, work, choice, context.c_out) if isinstance(op, Conv2D) else None
     return Fit(context, params, (scratch,), why, headers=(*headers, *own), mix=mix, in_place=in_place)
 
 
@@ -205,7 +221,9 @@ def _work(node: NodeOf[Conv2D | Dense]) -> Work:
     return Work(row_pixels(node.outs[0].shape), h.size * w.size * c_in, run, w.stride * c_in)
 
 
-def _context(node: NodeOf[Conv2D | Dense], sums: Weighted, choice: Choice, *, planar: bool) -> BlockedContext:
+def _context(
+    core: Core, node: NodeOf[Conv2D | Dense], sums: Weighted, choice: Choice, *, planar: bool
+) -> BlockedContext:
     x, y = node.ins[0], node.outs[0]
     h, w = windows(node.op)
     run = _work(node).run
@@ -220,10 +238,11 @@ def _context(node: NodeOf[Conv2D | Dense], sums: Weighted, choice: Choice, *, pl
         runs=1 if w.dilation == 1 else w.size,
         run=run,
         run_step=w.dilation * x.shape[-1],
-        unroll=unrolled(run),
+        unroll=turn_of(core, _work(node)),
         fields=Fields.holding(sums.bits, min(choice.channels, y.shape[-1])) if sums.bits else None,
         planar=planar,
         channels=min(choice.channels, y.shape[-1]),
+        two_groups=choice.two_groups,
         sizes=choice.sizes,
         pieces=pieces_of(choice, w, x.shape, y.shape[-1]),
         shifted=sums.shift is not None,
@@ -284,7 +303,7 @@ def _gathered(node: NodeOf[Conv2D | Dense], context: BlockedContext) -> Scratch:
 
 
 def _why(choice: Choice, scratch: Scratch, bits: int) -> str:
-    sizes = " and ".join(f"{pixels} x {choice.channels}" for pixels in choice.sizes)
+    sizes = " and ".join(f"{pixels} x {choice.channels_of(pixels)}" for pixels in choice.sizes)
     edges = ", edges copied beside padding" if scratch.bytes else ""
     few = f", weights of {bits} bits" if bits else ""
     return f"blocks of {sizes} sums, {choice.cost:.2f} instructions per product{edges}{few}"

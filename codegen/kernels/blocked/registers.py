@@ -17,6 +17,9 @@ from codegen.records import record
 
 _MOST_PIXELS = 8
 _CHANNELS = (1, 2, 4, 8)
+_UNEVEN = (3, 6)
+"""Of most numbers of channels these leave some over, which are code of their own: worth it where they save 5 %."""
+_WORTH_A_REST = 0.95
 _POINTERS = 2
 _LOOP = 4
 _RUN = 6
@@ -24,6 +27,8 @@ _CHANNEL = 4
 _GROUP = 12
 _PAIRS_CALL = 110
 _WORTH_A_VARIANT = 0.97
+_WHOLE_RUN, _TURN, _LONG_RUN = 12, 8, 128
+"""Taps that are written out without a loop, those of a turn, and those from which on a core may take longer turns."""
 
 
 @record
@@ -39,6 +44,9 @@ class Core:
         load: instructions per input or weight.
         high: more registers, that only moves and additions reach: enough for weights that are used once per row.
         pairs: instructions per tap of two pixels by two channels in assembler, 0 where compilers do well.
+        turn: taps per turn of a long inner loop of several pixels: of blocks with few sums a turn's own instructions
+            are a larger part.
+        uneven: whether threes and sixes of channels are tried.
     """
 
     name: str
@@ -49,12 +57,14 @@ class Core:
     load: int = 1
     high: int = 0
     pairs: int = 0
+    turn: int = 8
+    uneven: bool = False
 
 
 CORES = {
-    "armv7m": Core("armv7m", 14, 1, 4095, 6),
+    "armv7m": Core("armv7m", 14, 1, 4095, 6, turn=16),
     "armv6m": Core("armv6m", 10, 3, 31, 24, load=2, high=5, pairs=16),
-    "rv32": Core("rv32", 28, 2, 2047, 8),
+    "rv32": Core("rv32", 28, 2, 2047, 8, uneven=True),
     "c99": Core("c99", 28, 2, 2047, 10),
 }
 """Registers: Arm without SP and PC; RISC-V without zero, sp, gp and tp; Thumb-1 has eight and some use of others."""
@@ -74,25 +84,35 @@ def chips_of(core: Core) -> tuple[frozenset[str], frozenset[str]]:
 class Work:
     """One row of outputs: `width` pixels, `taps` products each, in runs of `run` that lie together in memory.
 
-    `step` is the distance in bytes of the inputs of two neighbouring pixels.
+    `step` is the distance in bytes of the inputs of two neighbouring pixels.  `two_groups`: a single pixel may take two
+    groups of channels at once, whose weights lie one behind the other; only cores with multiply-accumulate are asked,
+    for what it saves is loads.  `c_out` is how many channels there are, where uneven groups may be made of them.
     """
 
     width: int
     taps: int
     run: int
     step: int
+    two_groups: bool = False
+    c_out: int = 0
 
 
 @record
 class Choice:
     """The blocks of a row: (first pixel, pixels) from left to right, `channels` each; `cost` per product.
 
-    The last block may overlap the one before it: its pixels are made twice.
+    The last block may overlap the one before it: its pixels are made twice.  With `two_groups` a single pixel beside
+    larger blocks takes twice the channels.
     """
 
     channels: int
     blocks: tuple[tuple[int, int], ...]
     cost: float
+    two_groups: bool = False
+
+    def channels_of(self, pixels: int) -> int:
+        """The channels of a block of so many pixels."""
+        return 2 * self.channels if self.two_groups and pixels == 1 else self.channels
 
     @property
     def once(self) -> bool:
@@ -107,16 +127,31 @@ class Choice:
 
 def unrolled(run: int) -> int:
     """Taps per turn of the inner loop."""
-    return run if run <= 12 else 8
+    return run if run <= _WHOLE_RUN else _TURN
+
+
+def turn_of(core: Core, work: Work) -> int:
+    """The same for blocks of a row, whose code is used for every pixel."""
+    long = work.width > 1 and work.run >= _LONG_RUN and work.run % core.turn == 0
+    return core.turn if long else unrolled(work.run)
 
 
 @cache
 def choose(core: Core, work: Work, *, once: bool = False) -> Choice:
-    """The cheapest blocks of a row, of those that make each pixel `once` where that is asked for.
+    """The cheapest blocks of a row, of those that make each pixel `once` where that is asked for."""
+    even = _cheapest(core, work, _CHANNELS, once=once)
+    if not (core.uneven and work.c_out):
+        return even
+    uneven = _cheapest(core, work, _UNEVEN, once=once)
+    return uneven if uneven.cost < even.cost * _WORTH_A_REST else even
+
+
+def _cheapest(core: Core, work: Work, channels: tuple[int, ...], *, once: bool) -> Choice:
+    """The same of blocks of so many channels.
 
     A second size of block is more code, and is taken where it saves 3 %.
     """
-    choices = [_choice(core, work, channels, cover) for channels, cover in _candidates(core, work)]
+    choices = [c for n, cover in _candidates(core, work, channels) for c in _choices(core, work, n, cover)]
     choices = [choice for choice in choices if choice.once or not once]
     best = min(choices, key=_order)
     plain = min((c for c in choices if len(c.sizes) == 1), key=_order)
@@ -135,13 +170,15 @@ def fits(core: Core, work: Work, pixels: int, channels: int) -> bool:
     """
     if core.pairs and pixels == channels == 2:
         return True
-    inputs = -(-((pixels - 1) * work.step + unrolled(work.run)) // core.reach)
+    inputs = -(-((pixels - 1) * work.step + turn_of(core, work)) // core.reach)
     held = pixels * channels + min(pixels, channels) + 1 + (core.product > 1)
     return held + _POINTERS + inputs <= core.registers or pixels == channels == 1
 
 
-def _candidates(core: Core, work: Work) -> Iterator[tuple[int, tuple[tuple[int, int], ...]]]:
-    for channels in _CHANNELS:
+def _candidates(
+    core: Core, work: Work, numbers: tuple[int, ...] = _CHANNELS
+) -> Iterator[tuple[int, tuple[tuple[int, int], ...]]]:
+    for channels in numbers:
         for pixels in range(1, min(work.width, _MOST_PIXELS) + 1):
             if fits(core, work, pixels, channels):
                 yield from ((channels, cover) for cover in covers(work.width, pixels))
@@ -161,9 +198,28 @@ def covers(width: int, pixels: int) -> Iterator[tuple[tuple[int, int], ...]]:
         yield (*even[:-1], (width - 2 * half, half), (width - half, half))
 
 
-def _choice(core: Core, work: Work, channels: int, cover: tuple[tuple[int, int], ...]) -> Choice:
-    per_channel = sum(_group(core, work, pixels, channels) / channels for _, pixels in cover)
-    return Choice(channels, cover, per_channel / (work.width * work.taps))
+def _choices(core: Core, work: Work, channels: int, cover: tuple[tuple[int, int], ...]) -> Iterator[Choice]:
+    yield _choice(core, work, Choice(channels, cover, 0))
+    reached = (work.taps + turn_of(core, work)) * channels <= core.reach
+    single = min(pixels for _, pixels in cover) == 1 and len({pixels for _, pixels in cover}) > 1
+    if work.two_groups and core.product == 1 and single and reached and fits(core, work, 1, 2 * channels):
+        yield _choice(core, work, Choice(channels, cover, 0, two_groups=True))
+
+
+def _choice(core: Core, work: Work, choice: Choice) -> Choice:
+    """The same with what it costs."""
+    blocks = ((pixels, choice.channels_of(pixels)) for _, pixels in choice.blocks)
+    per_channel = sum(_per_channel(core, work, pixels, channels) for pixels, channels in blocks)
+    return replace(choice, cost=per_channel / (work.width * work.taps))
+
+
+def _per_channel(core: Core, work: Work, pixels: int, channels: int) -> float:
+    """Instructions of one block for a channel; of uneven groups, with what they leave over."""
+    if channels in _UNEVEN and work.c_out:
+        groups, rest = divmod(work.c_out, channels)
+        over = _group(core, work, pixels, rest) if rest else 0
+        return (groups * _group(core, work, pixels, channels) + over) / work.c_out
+    return _group(core, work, pixels, channels) / channels
 
 
 def _group(core: Core, work: Work, pixels: int, channels: int) -> float:
@@ -172,22 +228,22 @@ def _group(core: Core, work: Work, pixels: int, channels: int) -> float:
         sums = work.taps * core.pairs + work.taps // work.run * _PAIRS_CALL
     else:
         tap = core.load * (pixels + channels) + core.product * pixels * channels
-        sums = work.taps * tap + -(-work.taps // unrolled(work.run)) * _LOOP
+        sums = work.taps * tap + -(-work.taps // turn_of(core, work)) * _LOOP
     rows = work.taps // work.run
     return sums + (rows * _RUN if rows > 1 else 0) + channels * (_CHANNEL + pixels * core.requant) + _GROUP
 
 
 def conv_mix(core: Core, work: Work, choice: Choice, c_out: int) -> Mix:
     """What one row of all channels takes, by the same count."""
-    groups = -(-c_out // choice.channels)
-    return sum((_group_mix(core, work, pixels, choice.channels) for _, pixels in choice.blocks), Mix()).times(groups)
+    blocks = ((pixels, choice.channels_of(pixels)) for _, pixels in choice.blocks)
+    return sum((_group_mix(core, work, pixels, n).times(-(-c_out // n)) for pixels, n in blocks), Mix())
 
 
 def _group_mix(core: Core, work: Work, pixels: int, channels: int) -> Mix:
     total, products = _group(core, work, pixels, channels), work.taps * pixels * channels
     loads = work.taps * (pixels + channels) + channels
     stored = pixels * channels
-    turns = -(-work.taps // unrolled(work.run))
+    turns = -(-work.taps // turn_of(core, work))
     added = products if core.product == 1 else 0
     return Mix(total - loads - stored - added - turns, load=loads, store=stored, multiply_add=added, taken=turns)
 

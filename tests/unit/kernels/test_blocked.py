@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from codegen.ir.quant import DType, TensorType
 from codegen.ir.shape import Window
 from codegen.kernels.blocked import BLOCKED
 from codegen.kernels.blocked.conv import packed
-from codegen.kernels.blocked.registers import CORES, Slide, Work, choose, choose_slide, covers, fits
+from codegen.kernels.blocked.registers import CORES, Slide, Work, choose, choose_slide, covers, fits, turn_of
 from codegen.kernels.gather import block_columns, gathered_bytes
 from codegen.ops import Conv2D, make_requant
 from codegen.target import FEATURES
@@ -50,6 +51,34 @@ def test_choices_that_the_documentation_names() -> None:
     assert choose(CORES["rv32"], Work(32, 144, 48, 16)).sizes == (4,)
     assert choose(CORES["rv32"], Work(32, 144, 48, 16)).channels == 4
     assert choose_slide(CORES["armv7m"], Slide(5, 3, 3, 1, 1)).blocks == ((0, 5),)
+
+
+def test_a_single_pixel_left_over_takes_two_groups_where_products_are_one_instruction() -> None:
+    work = Work(5, 64, 64, 64, two_groups=True, c_out=64)
+    choice = choose(CORES["armv7m"], work)
+    assert choice.blocks == ((0, 2), (2, 2), (4, 1))
+    assert [choice.channels_of(pixels) for pixels in (2, 1)] == [4, 8]
+    assert choice.cost < choose(CORES["armv7m"], replace(work, two_groups=False)).cost
+    assert not choose(CORES["armv7m"], replace(work, taps=2200, run=2200)).two_groups, "loads reach 4095 bytes"
+    assert not any(choose(core, work).two_groups for core in CORES.values() if core.product > 1)
+
+
+def test_threes_are_taken_where_they_save_a_twentieth() -> None:
+    """With what they leave over: of 64 channels one, of few channels a larger part."""
+    work = Work(5, 64, 64, 64, c_out=64)
+    assert choose(CORES["rv32"], work).channels == 3
+    assert {choose(core, work).channels for core in CORES.values() if not core.uneven} & {3, 6} == set()
+    assert choose(CORES["rv32"], replace(work, c_out=0)).channels == 2
+    assert choose(CORES["rv32"], replace(work, c_out=4)).channels == 2
+
+
+def test_long_rows_of_several_pixels_have_longer_turns() -> None:
+    """Not of one pixel, whose weights pass once, and not where a core's blocks have many sums."""
+    long = Work(6, 128, 128, 128)
+    assert turn_of(CORES["armv7m"], long) == 16
+    others = (replace(long, width=1), replace(long, run=64, taps=64), replace(long, run=136, taps=136))
+    assert [turn_of(CORES["armv7m"], work) for work in others] == [8, 8, 8]
+    assert turn_of(CORES["rv32"], long) == 8
 
 
 def test_a_slide_reads_each_column_once() -> None:

@@ -1,18 +1,23 @@
 """Resize: nearest and linear, every coordinate transformation but cropping.
 
 Decides: for each output row and column which input rows and columns it reads.  Positions are computed in float32, as
-ONNX Runtime does.  Source: onnx/docs/Operators.md, Resize.
+ONNX Runtime does.  Of more than two axes, and of several images, nearest is one choice of rows; linear is done axis by
+axis until two are left, with 7 bits more between, of 16-bit numbers with none.
+Source: onnx/docs/Operators.md, Resize.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from codegen.errors import FormUnsupported
 from codegen.ir.op import Op
+from codegen.ir.quant import DType, Mode, Quant, TensorType
 from codegen.ir.real import RealNode
 from codegen.ops import Reshape, ResizeBilinear, ResizeNearest, Transpose
 from codegen.real.resize import Resize as RealResize
@@ -22,12 +27,16 @@ from codegen.settle.layout import TO_NCHW, TO_NHWC
 from codegen.settle.move import move
 from codegen.settle.pool import averaging
 from codegen.settle.rule import Family, Rule
-from codegen.settle.states import Request, Route, State
+from codegen.settle.stacked import as_image, from_image, rows_of
+from codegen.settle.states import Real, Request, Route, State
 from codegen.settle.tables import exact
 
 Positions = npt.NDArray[np.float32]
 Tap = tuple[int, int, int]
+Pair = tuple[tuple[Tap, ...], tuple[Tap, ...]]
 _WEIGHT_ONE = 2**11
+_MORE_BITS = 7
+"""With which 16 bits hold every difference of two numbers of 8 bits."""
 
 
 @record
@@ -67,7 +76,7 @@ _ROUNDINGS: dict[str, Callable[[Positions], Positions]] = {
 
 
 def resize(ctx: Context, node: RealNode, op: RealResize) -> Sequence[State]:
-    """Resize of two or fewer neighbouring axes."""
+    """Resize of neighbouring axes."""
     found = {"mode cubic": op.mode == "cubic", "antialias": op.smooth}
     found["coordinate_transformation_mode tf_crop_and_resize"] = op.coordinates not in _COORDINATES
     for form, is_so in found.items():
@@ -78,25 +87,81 @@ def resize(ctx: Context, node: RealNode, op: RealResize) -> Sequence[State]:
     changed = [i for i, a in enumerate(axes) if a.n_in != a.n_out]
     if not changed:
         return [ctx.state(node, 0)]
+    if len(shape) > 4 or (shape[0] > 1 and op.mode == "linear"):
+        return [_stacked(ctx, node, op, axes, changed)]
     pre, post, at = _as_map(node, shape, [a.n_out for a in axes], changed)
     rows, columns = (axes[i] if i is not None else Axis(1, 1, 1.0) for i in at)
-    positions = [_COORDINATES[op.coordinates](np.arange(a.n_out, dtype=np.float32), a) for a in (rows, columns)]
     if op.mode == "nearest":
-        nearest = _ROUNDINGS[op.rounding]
-        h, w = (_indices(nearest(p), a) for p, a in zip(positions, (rows, columns), strict=True))
-        return [move(ctx, node, ctx.state(node, 0), lambda kind: Route(ResizeNearest(h, w), pre, post))]
-    return [_linear(ctx, node, [_taps(p, a) for p, a in zip(positions, (rows, columns), strict=True)], pre, post)]
+        main = ResizeNearest(_nearest(op, rows), _nearest(op, columns))
+        return [move(ctx, node, ctx.state(node, 0), lambda kind: Route(main, pre, post))]
+    return [_linear(ctx, node, exact(ctx, node, 0), (_taps(op, rows), _taps(op, columns)), pre, post)]
 
 
-def _linear(
-    ctx: Context, node: RealNode, taps: Sequence[tuple[Tap, ...]], pre: tuple[Op, ...], post: tuple[Op, ...]
-) -> State:
-    x = exact(ctx, node, 0)
+def _linear(ctx: Context, node: RealNode, x: Real, taps: Pair, pre: tuple[Op, ...], post: tuple[Op, ...]) -> State:
+    """Rows and columns of a map with the numbers of x, which it may hold otherwise."""
+    held = ctx.out_type(ctx.type(x.value), pre).quant or x.quant
 
     def make(request: Request, low: int, high: int) -> Op:
-        return ResizeBilinear(taps[0], taps[1], x.quant, request.quant, request.dtype, low, high, ctx.mode)
+        return ResizeBilinear(*taps, held, request.quant, request.dtype, low, high, ctx.mode)
 
     return averaging(ctx, node, x, make, pre, post)
+
+
+def _stacked(ctx: Context, node: RealNode, op: RealResize, axes: Sequence[Axis], changed: Sequence[int]) -> State:
+    """Of images, and of places along further axes, below each other."""
+    shape = [a.n_in for a in axes]
+    channel_axis = 1 if 1 not in changed else len(shape) - 1
+    if 0 in changed or channel_axis in changed:
+        raise _unread(node, axes, changed)
+    spatial = [a for i, a in enumerate(axes) if i not in (0, channel_axis)]
+    pre, post = as_image(shape, channel_axis), from_image([a.n_out for a in axes], channel_axis)
+    if op.mode == "nearest":
+        lead, images = [np.array(_nearest(op, a))[:, None] for a in spatial[:-1]], np.arange(shape[0])[:, None]
+        rows = rows_of([images, *lead], [shape[0], *(a.n_in for a in spatial[:-1])])
+        main = ResizeNearest(tuple(int(i) for i in rows.ravel()), _nearest(op, spatial[-1]))
+        return move(ctx, node, ctx.state(node, 0), lambda kind: Route(main, pre, post))
+    x = exact(ctx, node, 0)
+    image = ctx.out_type(ctx.type(x.value), pre)
+    made, taps = _stages(op, replace(image, quant=x.quant), spatial, shape[0], ctx.mode)
+    return _linear(ctx, node, x, taps, (*pre, *made), post)
+
+
+def _stages(
+    op: RealResize, image: TensorType, spatial: Sequence[Axis], images: int, mode: Mode
+) -> tuple[list[Op], Pair]:
+    """What is done axis by axis of rows below each other, and the taps of the last two axes."""
+    made, before, channels = list[Op](), images, image.shape[-1]
+    *lead, rows, columns = (Axis(1, 1, 1.0), *spatial)
+    for i, axis in enumerate(lead):
+        if axis.n_in != axis.n_out:
+            behind = math.prod(a.n_in for a in (*lead[i + 1 :], rows, columns)) * channels
+            finer = _held_finer(image)
+            made += [Reshape((1, before * axis.n_in, 1, behind)), _between(op, axis, before, image, finer, mode)]
+            image = finer
+        before *= axis.n_out
+    made += [Reshape((1, before * rows.n_in, columns.n_in, channels))] if made else []
+    return made, (_below(_taps(op, rows), before, rows.n_in), _taps(op, columns))
+
+
+def _between(op: RealResize, axis: Axis, before: int, x: TensorType, y: TensorType, mode: Mode) -> Op:
+    """Interpolation along the rows of `before` maps below each other."""
+    assert x.quant is not None, "it is held in integers with a scale"
+    assert y.quant is not None, "so is what comes of it"
+    taps, kept = _below(_taps(op, axis), before, axis.n_in), ((0, 0, 0),)
+    return ResizeBilinear(taps, kept, x.quant, y.quant, y.dtype, y.dtype.low, y.dtype.high, mode)
+
+
+def _held_finer(x: TensorType) -> TensorType:
+    """Integers of 16 bits that hold what is between numbers of this type."""
+    assert x.quant is not None, "it is held in integers with a scale"
+    if x.dtype is DType.S16:
+        return x
+    return replace(x, dtype=DType.S16, quant=Quant(x.quant.scale * 2.0**-_MORE_BITS, 0))
+
+
+def _below(taps: tuple[Tap, ...], count: int, length: int) -> tuple[Tap, ...]:
+    """The same of so many maps below each other."""
+    return tuple((i * length + first, i * length + second, w) for i in range(count) for first, second, w in taps)
 
 
 def _as_map(
@@ -112,17 +177,26 @@ def _as_map(
         n, c, length = shape
         pre = (Reshape((n, c, 1, length)), Transpose(TO_NHWC))
         return pre, (Transpose(TO_NCHW), Reshape(tuple(result))), (None, 2)
-    found = f"{node.op_type} of {list(shape)} to {list(result)}, along axes {list(changed)}"
-    raise FormUnsupported(found, where=node.where)
+    raise _unread(node, [Axis(n, m, 1.0) for n, m in zip(shape, result, strict=True)], changed)
 
 
-def _indices(positions: Positions, axis: Axis) -> tuple[int, ...]:
-    return tuple(int(p) for p in np.clip(positions, 0, axis.n_in - 1))
+def _unread(node: RealNode, axes: Sequence[Axis], changed: Sequence[int]) -> FormUnsupported:
+    sizes = f"{[a.n_in for a in axes]} to {[a.n_out for a in axes]}"
+    return FormUnsupported(f"{node.op_type} of {sizes}, along axes {list(changed)}", where=node.where)
 
 
-def _taps(positions: Positions, axis: Axis) -> tuple[Tap, ...]:
+def _places(op: RealResize, axis: Axis) -> Positions:
+    return _COORDINATES[op.coordinates](np.arange(axis.n_out, dtype=np.float32), axis)
+
+
+def _nearest(op: RealResize, axis: Axis) -> tuple[int, ...]:
+    places = _ROUNDINGS[op.rounding](_places(op, axis))
+    return tuple(int(p) for p in np.clip(places, 0, axis.n_in - 1))
+
+
+def _taps(op: RealResize, axis: Axis) -> tuple[Tap, ...]:
     taps: list[Tap] = []
-    for position in np.clip(positions, 0, axis.n_in - 1):
+    for position in np.clip(_places(op, axis), 0, axis.n_in - 1):
         first = int(position)
         weight = int(np.rint((position - np.float32(first)) * _WEIGHT_ONE))
         if weight == _WEIGHT_ONE:

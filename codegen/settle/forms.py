@@ -32,7 +32,7 @@ FORMS: Mapping[str, str] = {
     "Mul": _SUM,
     "Pad": "mode constant, edge or reflect, constant amounts of which negative ones cut off",
     "Pow": "a quantized tensor to the power of one number; one number to the power of a quantized tensor",
-    "Resize": "mode nearest or linear without antialias, any coordinate_transformation_mode but tf_crop_and_resize, "
+    "Resize": "every mode, cubic along two axes; any coordinate_transformation_mode but tf_crop_and_resize, "
     "keep_aspect_ratio_policy stretch; of all axes but images and channels, which are the second axis or the last",
     "Slice": "constant positions and steps",
     "Sub": _SUM,

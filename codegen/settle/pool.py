@@ -130,8 +130,8 @@ def _average(ctx: Context, node: RealNode, pool: AveragePool, x: Real) -> Pendin
     mean = _plane_mean(pool, shape, x.quant) if len(spatial) < 3 else _stacked_mean(node, pool, shape, x.quant)
 
     def make(request: Request, low: int, high: int) -> Op:
-        quants = (x.quant, request.quant, request.dtype)
-        return AveragePool2D(*mean.windows, mean.include_pad, *quants, low, high, ctx.mode)
+        held = (x.quant, request.quant, request.dtype, low, high, ctx.mode)
+        return AveragePool2D(mean.windows[0], mean.windows[1], mean.include_pad, *held)
 
     found = averaging(ctx, node, x, make, mean.pre, mean.post)
     return replace(found, times=lambda factor: _average(ctx, node, pool, _times(node, x, factor)))

@@ -1,8 +1,10 @@
-"""Resize: nearest and linear, every coordinate transformation but cropping.
+"""Resize: every mode, every coordinate transformation but cropping.
 
 Decides: for each output row and column which input rows and columns it reads.  Positions are computed in float32, as
-ONNX Runtime does.  Of more than two axes, and of several images, nearest is one choice of rows; linear is done axis by
-axis until two are left, with 7 bits more between, of 16-bit numbers with none.
+ONNX Runtime does.  Linear is a mean of two by two in units of 2^-11; where 16-bit numbers have other weights, or
+windows are wider (antialias, cubic), it is a weighted sum in units of 2^-11, of 16-bit numbers 2^-15.  Of more than two
+axes, and of several images, nearest is one choice of rows; linear is done axis by axis until two are left, with 7 bits
+more between, of 16-bit numbers with none.
 Source: onnx/docs/Operators.md, Resize.
 """
 
@@ -19,7 +21,9 @@ from codegen.errors import FormUnsupported
 from codegen.ir.op import Op
 from codegen.ir.quant import DType, Mode, Quant, TensorType
 from codegen.ir.real import RealNode
-from codegen.ops import Reshape, ResizeBilinear, ResizeNearest, Transpose
+from codegen.ops import Reshape, ResizeBilinear, ResizeNearest, ResizeWeighted, Transpose
+from codegen.ops.resize import MAX_BITS, Tap, Weights
+from codegen.real import taps
 from codegen.real.resize import Resize as RealResize
 from codegen.records import record
 from codegen.settle.context import Context
@@ -32,9 +36,8 @@ from codegen.settle.states import Real, Request, Route, State
 from codegen.settle.tables import exact
 
 Positions = npt.NDArray[np.float32]
-Tap = tuple[int, int, int]
-Pair = tuple[tuple[Tap, ...], tuple[Tap, ...]]
-_WEIGHT_ONE = 2**11
+_WEIGHT_BITS = 11
+_WEIGHT_ONE = 1 << _WEIGHT_BITS
 _MORE_BITS = 7
 """With which 16 bits hold every difference of two numbers of 8 bits."""
 
@@ -46,6 +49,9 @@ class Axis:
     n_in: int
     n_out: int
     scale: float
+
+
+_NO_AXIS = Axis(1, 1, 1.0)
 
 
 def _half_pixel(x: Positions, a: Axis) -> Positions:
@@ -77,32 +83,31 @@ _ROUNDINGS: dict[str, Callable[[Positions], Positions]] = {
 
 def resize(ctx: Context, node: RealNode, op: RealResize) -> Sequence[State]:
     """Resize of neighbouring axes."""
-    found = {"mode cubic": op.mode == "cubic", "antialias": op.smooth}
-    found["coordinate_transformation_mode tf_crop_and_resize"] = op.coordinates not in _COORDINATES
-    for form, is_so in found.items():
-        if is_so:
-            raise FormUnsupported(f"{node.op_type} with {form}", where=node.where)
+    if op.coordinates not in _COORDINATES:
+        found = f"{node.op_type} with coordinate_transformation_mode {op.coordinates}"
+        raise FormUnsupported(found, where=node.where)
     shape = ctx.shape(ctx.state(node, 0))
     axes = [Axis(n, *((n, 1.0) if s is None else (s.size, s.scale))) for n, s in zip(shape, op.stretches, strict=True)]
     changed = [i for i, a in enumerate(axes) if a.n_in != a.n_out]
     if not changed:
         return [ctx.state(node, 0)]
-    if len(shape) > 4 or (shape[0] > 1 and op.mode == "linear"):
+    if len(shape) > 4 or (shape[0] > 1 and op.mode != "nearest"):
         return [_stacked(ctx, node, op, axes, changed)]
     pre, post, at = _as_map(node, shape, [a.n_out for a in axes], changed)
-    rows, columns = (axes[i] if i is not None else Axis(1, 1, 1.0) for i in at)
+    rows, columns = (axes[i] if i is not None else _NO_AXIS for i in at)
     if op.mode == "nearest":
         main = ResizeNearest(_nearest(op, rows), _nearest(op, columns))
         return [move(ctx, node, ctx.state(node, 0), lambda kind: Route(main, pre, post))]
-    return [_linear(ctx, node, exact(ctx, node, 0), (_taps(op, rows), _taps(op, columns)), pre, post)]
+    return [_weighed(ctx, node, exact(ctx, node, 0), _Lines(op, rows, columns), pre, post)]
 
 
-def _linear(ctx: Context, node: RealNode, x: Real, taps: Pair, pre: tuple[Op, ...], post: tuple[Op, ...]) -> State:
+def _weighed(ctx: Context, node: RealNode, x: Real, lines: _Lines, pre: tuple[Op, ...], post: tuple[Op, ...]) -> State:
     """Rows and columns of a map with the numbers of x, which it may hold otherwise."""
-    held = ctx.out_type(ctx.type(x.value), pre).quant or x.quant
+    image = ctx.out_type(ctx.type(x.value), pre)
+    held = image if image.quant else replace(image, quant=x.quant)
 
     def make(request: Request, low: int, high: int) -> Op:
-        return ResizeBilinear(*taps, held, request.quant, request.dtype, low, high, ctx.mode)
+        return lines.of(held, replace(held, dtype=request.dtype, quant=request.quant), (low, high), ctx.mode)
 
     return averaging(ctx, node, x, make, pre, post)
 
@@ -122,33 +127,28 @@ def _stacked(ctx: Context, node: RealNode, op: RealResize, axes: Sequence[Axis],
         return move(ctx, node, ctx.state(node, 0), lambda kind: Route(main, pre, post))
     x = exact(ctx, node, 0)
     image = ctx.out_type(ctx.type(x.value), pre)
-    made, taps = _stages(op, replace(image, quant=x.quant), spatial, shape[0], ctx.mode)
-    return _linear(ctx, node, x, taps, (*pre, *made), post)
+    made, lines = _stages(op, replace(image, quant=x.quant), spatial, shape[0], ctx.mode)
+    if made and (op.mode == "cubic" or (op.smooth and image.dtype is DType.S16)):
+        raise _unread(node, axes, changed)
+    return _weighed(ctx, node, x, lines, (*pre, *made), post)
 
 
 def _stages(
     op: RealResize, image: TensorType, spatial: Sequence[Axis], images: int, mode: Mode
-) -> tuple[list[Op], Pair]:
-    """What is done axis by axis of rows below each other, and the taps of the last two axes."""
+) -> tuple[list[Op], _Lines]:
+    """What is done axis by axis of rows below each other, and what is done with the last two axes."""
     made, before, channels = list[Op](), images, image.shape[-1]
-    *lead, rows, columns = (Axis(1, 1, 1.0), *spatial)
+    *lead, rows, columns = (_NO_AXIS, *spatial)
     for i, axis in enumerate(lead):
         if axis.n_in != axis.n_out:
             behind = math.prod(a.n_in for a in (*lead[i + 1 :], rows, columns)) * channels
-            finer = _held_finer(image)
-            made += [Reshape((1, before * axis.n_in, 1, behind)), _between(op, axis, before, image, finer, mode)]
+            finer, lines = _held_finer(image), _Lines(op, axis, _NO_AXIS, before)
+            made += [Reshape((1, before * axis.n_in, 1, behind))]
+            made += [lines.of(image, finer, (finer.dtype.low, finer.dtype.high), mode)]
             image = finer
         before *= axis.n_out
     made += [Reshape((1, before * rows.n_in, columns.n_in, channels))] if made else []
-    return made, (_below(_taps(op, rows), before, rows.n_in), _taps(op, columns))
-
-
-def _between(op: RealResize, axis: Axis, before: int, x: TensorType, y: TensorType, mode: Mode) -> Op:
-    """Interpolation along the rows of `before` maps below each other."""
-    assert x.quant is not None, "it is held in integers with a scale"
-    assert y.quant is not None, "so is what comes of it"
-    taps, kept = _below(_taps(op, axis), before, axis.n_in), ((0, 0, 0),)
-    return ResizeBilinear(taps, kept, x.quant, y.quant, y.dtype, y.dtype.low, y.dtype.high, mode)
+    return made, _Lines(op, rows, columns, before)
 
 
 def _held_finer(x: TensorType) -> TensorType:
@@ -159,9 +159,38 @@ def _held_finer(x: TensorType) -> TensorType:
     return replace(x, dtype=DType.S16, quant=Quant(x.quant.scale * 2.0**-_MORE_BITS, 0))
 
 
-def _below(taps: tuple[Tap, ...], count: int, length: int) -> tuple[Tap, ...]:
-    """The same of so many maps below each other."""
-    return tuple((i * length + first, i * length + second, w) for i in range(count) for first, second, w in taps)
+@record
+class _Lines:
+    """Interpolation along rows, of so many maps below each other, and along columns."""
+
+    op: RealResize
+    rows: Axis
+    columns: Axis
+    images: int = 1
+
+    def of(self, x: TensorType, y: TensorType, ends: tuple[int, int], mode: Mode) -> Op:
+        """As an operator between integers of these types."""
+        assert x.quant is not None, "it is held in integers with a scale"
+        assert y.quant is not None, "so is what comes of it"
+        held, axes = (x.quant, y.quant, y.dtype, *ends, mode), (self.rows, self.columns)
+        if self._is_plain(x.dtype):
+            h, w = (_taps(self.op, axis) for axis in axes)
+            tall = tuple((at + i, at + j, v) for at in self._starts() for i, j, v in h)
+            return ResizeBilinear(tall, w, *held)
+        bits = MAX_BITS if x.dtype is DType.S16 else _WEIGHT_BITS
+        rows, columns = (_weights(self.op, axis, bits) for axis in axes)
+        return ResizeWeighted(tuple((at + i, v) for at in self._starts() for i, v in rows), columns, bits, *held)
+
+    def _starts(self) -> range:
+        return range(0, self.images * self.rows.n_in, self.rows.n_in)
+
+    def _is_plain(self, dtype: DType) -> bool:
+        """Whether means of two by two do: linear, and as exact as numbers of this type need."""
+        axes = (self.rows, self.columns)
+        if self.op.mode != "linear" or (self.op.smooth and any(a.scale < 1 for a in axes)):
+            return False
+        places = [_places(self.op, axis).clip(0, axis.n_in - 1) * _WEIGHT_ONE for axis in axes]
+        return dtype is not DType.S16 or all((at == np.rint(at)).all() for at in places)
 
 
 def _as_map(
@@ -195,14 +224,31 @@ def _nearest(op: RealResize, axis: Axis) -> tuple[int, ...]:
 
 
 def _taps(op: RealResize, axis: Axis) -> tuple[Tap, ...]:
-    taps: list[Tap] = []
+    found: list[Tap] = []
     for position in np.clip(_places(op, axis), 0, axis.n_in - 1):
         first = int(position)
         weight = int(np.rint((position - np.float32(first)) * _WEIGHT_ONE))
         if weight == _WEIGHT_ONE:
             first, weight = first + 1, 0
-        taps.append((first, min(first + 1, axis.n_in - 1), weight))
-    return tuple(taps)
+        found.append((first, min(first + 1, axis.n_in - 1), weight))
+    return tuple(found)
+
+
+def _weights(op: RealResize, axis: Axis, bits: int) -> tuple[Weights, ...]:
+    """Windows as wide as the widest, and their weights, rounded so that each window's come to one."""
+    at, squeeze = _places(op, axis).astype(np.float64), min(axis.scale, 1.0) if op.smooth else 1.0
+    if op.mode == "linear":
+        elements, weights = taps.linear(at, axis.n_in, squeeze, inside=op.inside)
+    else:
+        elements, weights = taps.cubic(at, axis.n_in, squeeze, op.cubic_a, inside=op.inside)
+    rows = np.zeros((axis.n_out, axis.n_in))
+    np.add.at(rows, (np.arange(axis.n_out)[:, None], elements), weights)
+    whole = np.rint(rows * 2**bits).astype(np.int64)
+    whole[np.arange(axis.n_out), np.abs(whole).argmax(axis=1)] += (1 << bits) - whole.sum(axis=1)
+    ends = [(int(used[0]), int(used[-1])) for used in (np.flatnonzero(row) for row in whole)]
+    count = max(last - first + 1 for first, last in ends)
+    starts = [min(first, axis.n_in - count) for first, _ in ends]
+    return tuple((i, tuple(row[i : i + count].tolist())) for i, row in zip(starts, whole, strict=True))
 
 
 RULES: Family = (Rule(RealResize, resize, ("Resize", "Upsample")),)

@@ -19,6 +19,7 @@ FORMS: Mapping[str, str] = {
     "ConvTranspose": "constant weights and bias; of real numbers computed weights as well",
     "Div": "two quantized tensors; a quantized tensor over constants of any shape; one number over a quantized tensor",
     "Dropout": "inference: without a mask, training_mode false or a ratio of 0",
+    "Einsum": "a product of two tensors as MatMul has it, their axes in any order; a sum of one; of real numbers any",
     "Gather": "constant indices",
     "Gemm": "A of two axes; B constant, any alpha and beta, C constant with one number per output; or B computed, "
     "alpha above 0, no C; of real numbers in every form",

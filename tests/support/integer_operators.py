@@ -238,6 +238,13 @@ CASES: Mapping[str, Quantized] = {
     ),
     "embedding": _one("Gather", (1, 6, 4), {"i": _i(3, 1, 0, 3)}, axis=1),
     "GatherElements": _one("GatherElements", (1, 6, 4), {"i": RNG.integers(0, 6, (1, 3, 4))}, axis=1),
+    "Einsum": Quantized((1, 2, 5, 8), (("Einsum", ("x", "x"), ("y",), {"equation": "bhid,bhjd->bhij"}),)),
+    "Einsum, turned": Quantized((1, 5, 2, 8), (("Einsum", ("x", "x"), ("y",), {"equation": "bqhd,bkhd->bkhq"}),)),
+    "Einsum with weights": _one("Einsum", _TOKENS, {"w": _f(8, 2, 4)}, equation="bid,dhe->bhie"),
+    "Einsum, weights first": Quantized(
+        _TOKENS, (("Einsum", ("w", "x"), ("y",), {"equation": "od,...d->...o"}),), {"w": _f(5, 8)}
+    ),
+    "Einsum of one": Quantized((1, 5, 2, 8), (("Einsum", ("x",), ("y",), {"equation": "bqhd->dbq"}),)),
     "attention": _attention(),
     "Attention": Quantized(
         _TOKENS, (("Attention", ("x", "x", "x"), ("y",), {"q_num_heads": 2, "kv_num_heads": 2}),), {}

@@ -201,6 +201,8 @@ CASES: Mapping[str, Quantized] = {
     "LayerNorm": _one("LayerNormalization", _TOKENS, {"s": _f(8) + 1, "o": _f(8)}),
     "InstanceNorm": _one("InstanceNormalization", _MAP, {"s": _f(4) + 1, "o": _f(4)}),
     "GroupNorm": _one("GroupNormalization", _MAP, {"s": _f(4) + 1, "o": _f(4)}, num_groups=2),
+    "MeanVarianceNormalization": _one("MeanVarianceNormalization", (2, 4, 5, 6)),
+    "MeanVarianceNormalization of channels": _one("MeanVarianceNormalization", (2, 4, 5, 6), axes=[1]),
     "RMSNorm": _one("RMSNormalization", _TOKENS, {"s": _f(8) + 1}),
     "L2 normalise": _one("LpNormalization", _TOKENS, axis=-1, p=2),
     "Softmax": _one("Softmax", _TOKENS),

@@ -1,10 +1,10 @@
 """Resize: every mode, every coordinate transformation but cropping.
 
 Decides: for each output row and column which input rows and columns it reads.  Positions are computed in float32, as
-ONNX Runtime does.  Linear is a mean of two by two in units of 2^-11; where 16-bit numbers have other weights, or
-windows are wider (antialias, cubic), it is a weighted sum in units of 2^-11, of 16-bit numbers 2^-15.  Of more than two
-axes, and of several images, nearest is one choice of rows; linear is done axis by axis until two are left, with 7 bits
-more between, of 16-bit numbers with none.
+ONNX Runtime does.  Linear is a mean of two by two in units of 2^-11.  Where windows are wider (antialias, cubic) it is
+a weighted sum in units of 2^-11, and mostly of 16-bit numbers: in units of 2^-7 or more where their weights are whole
+ones of those, else 2^-15.  Of more than two axes, and of several images, nearest is one choice of rows; linear is done
+axis by axis until two are left, with 7 bits more between, of 16-bit numbers with none.
 Source: onnx/docs/Operators.md, Resize.
 """
 
@@ -38,6 +38,8 @@ from codegen.settle.tables import exact
 Positions = npt.NDArray[np.float32]
 _WEIGHT_BITS = 11
 _WEIGHT_ONE = 1 << _WEIGHT_BITS
+_FEW_BITS = 7
+"""Of each of two weights, with which 32 bits hold a sum of 16-bit numbers."""
 _MORE_BITS = 7
 """With which 16 bits hold every difference of two numbers of 8 bits."""
 
@@ -173,24 +175,26 @@ class _Lines:
         assert x.quant is not None, "it is held in integers with a scale"
         assert y.quant is not None, "so is what comes of it"
         held, axes = (x.quant, y.quant, y.dtype, *ends, mode), (self.rows, self.columns)
-        if self._is_plain(x.dtype):
-            h, w = (_taps(self.op, axis) for axis in axes)
-            tall = tuple((at + i, at + j, v) for at in self._starts() for i, j, v in h)
-            return ResizeBilinear(tall, w, *held)
-        bits = MAX_BITS if x.dtype is DType.S16 else _WEIGHT_BITS
-        rows, columns = (_weights(self.op, axis, bits) for axis in axes)
-        return ResizeWeighted(tuple((at + i, v) for at in self._starts() for i, v in rows), columns, bits, *held)
+        bits = self._bits(x.dtype)
+        if bits:
+            rows, columns = (_weights(self.op, axis, bits) for axis in axes)
+            return ResizeWeighted(tuple((at + i, v) for at in self._starts() for i, v in rows), columns, bits, *held)
+        h, w = (_taps(self.op, axis) for axis in axes)
+        return ResizeBilinear(tuple((at + i, at + j, v) for at in self._starts() for i, j, v in h), w, *held)
 
     def _starts(self) -> range:
         return range(0, self.images * self.rows.n_in, self.rows.n_in)
 
-    def _is_plain(self, dtype: DType) -> bool:
-        """Whether means of two by two do: linear, and as exact as numbers of this type need."""
-        axes = (self.rows, self.columns)
+    def _bits(self, dtype: DType) -> int:
+        """Of the weights of a sum; 0 for a mean of two by two.  Of 16-bit numbers few, if those hold the weights."""
+        axes, is_wide = (self.rows, self.columns), dtype is DType.S16
         if self.op.mode != "linear" or (self.op.smooth and any(a.scale < 1 for a in axes)):
-            return False
-        places = [_places(self.op, axis).clip(0, axis.n_in - 1) * _WEIGHT_ONE for axis in axes]
-        return dtype is not DType.S16 or all((at == np.rint(at)).all() for at in places)
+            return MAX_BITS if is_wide else _WEIGHT_BITS
+        places = np.concatenate([_places(self.op, axis).clip(0, axis.n_in - 1) for axis in axes])
+        exact = [bits for bits in range(_WEIGHT_BITS + 1) if (places * 2**bits % 1 == 0).all()] if is_wide else []
+        if is_wide and (not exact or exact[0] <= _FEW_BITS):
+            return max(exact[0], 1) if exact else MAX_BITS
+        return 0
 
 
 def _as_map(

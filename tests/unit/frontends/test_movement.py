@@ -13,6 +13,7 @@ import pytest
 from codegen.errors import CompileError
 from codegen.ir.graph import Graph
 from codegen.ir.quant import DType, Mode
+from codegen.ops import ResizeBilinear, ResizeWeighted
 
 from .models import MICROSOFT, Net, agrees, imported, kinds
 
@@ -280,14 +281,16 @@ def test_resize_cubic(transformation: str, scales: tuple[float, float], mode: Mo
     assert kinds(graph) == ["ResizeWeighted"]
 
 
-def test_resize_of_words_has_finer_weights_where_they_are_needed(tmp_path: Path) -> None:
-    for size, kind in ((8, "ResizeBilinear"), (7, "ResizeWeighted")):
-        assert kinds(resized((1, 2, 4, 5), (1, 2, size, 5), np.int16, tmp_path, mode="linear")) == [kind]
+def test_resize_of_words_has_as_many_bits_of_weights_as_they_need(tmp_path: Path) -> None:
+    for given, size, bits in ((4, 8, 2), (4, 7, 15), (2, 512, 0)):
+        graph = resized((1, 2, given, 5), (1, 2, size, 5), np.int16, tmp_path, mode="linear")
+        (op,) = (n.op for n in graph.nodes if isinstance(n.op, ResizeBilinear | ResizeWeighted))
+        assert getattr(op, "bits", 0) == bits
 
 
 @pytest.mark.parametrize(
     ("dtype", "smooth", "kind"),
-    [(np.int8, 1, "ResizeWeighted"), (np.int16, 0, "ResizeBilinear"), (np.int16, 1, "FloatTaps")],
+    [(np.int8, 1, "ResizeWeighted"), (np.int16, 0, "ResizeWeighted"), (np.int16, 1, "FloatTaps")],
 )
 def test_resize_of_three_axes(dtype: Any, smooth: int, kind: str, tmp_path: Path) -> None:
     graph = resized((1, 2, 8, 6, 4), (1, 2, 4, 3, 2), dtype, tmp_path, mode="linear", antialias=smooth)

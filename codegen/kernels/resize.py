@@ -1,4 +1,8 @@
-"""ResizeBilinear, one output row per call from two input rows.  ResizeNearest is data movement (move.py)."""
+"""ResizeBilinear, one output row per call from two input rows, and ResizeWeighted, from those of a window.
+
+Decides: that the latter adds up rows first, for all columns of the input, and then columns.  ResizeNearest is data
+movement (move.py).
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from codegen.ir.form import Field
+from codegen.fixedpoint import INT32_MAX
+from codegen.ir.form import Field, Scratch
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
 from codegen.kernels.average import is_wide, mean_fields, mean_fits, mean_headers, mean_mode
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.ops import ResizeBilinear
-from codegen.ops.resize import WEIGHT_ONE, Tap
+from codegen.ops import ResizeBilinear, ResizeWeighted
+from codegen.ops.resize import WEIGHT_ONE, Tap, largest
 from codegen.records import record
 
 
@@ -53,6 +58,52 @@ def _second_weights(taps: Sequence[Tap]) -> Array:
     return np.array([weight if i1 > i0 else 0 for i0, i1, weight in taps], np.int16)
 
 
+@record
+class WeightedContext:
+    """Literals of one weighted resize; `row_t` and `acc_t` are the types of sums over rows, and over both."""
+
+    mode: str
+    row_t: str
+    acc_t: str
+    taps_h: int
+    taps_w: int
+    w_in: int
+    w_out: int
+    channels: int
+    one: int
+
+    @property
+    def row(self) -> int:
+        """Numbers of an input row."""
+        return self.w_in * self.channels
+
+
+def _fit_weighted(node: NodeOf[ResizeWeighted]) -> Fit | None:
+    op, x, y = node.op, node.ins[0], node.outs[0]
+    how, one = op.averaging(x.dtype), 1 << op.bits
+    mode, counts = mean_mode(how, pool=True), [one**2]
+    if not mean_fits(how, mode, counts, x.dtype):
+        return None
+    zero = op.x_quant.zero_point
+    of_rows = _sum_type(x.dtype.reach(0) * largest(op.h) + abs(zero) * one)
+    taps = (len(op.h[0][1]), len(op.w[0][1]))
+    _, _, w_in, channels = x.shape
+    context = WeightedContext(mode, of_rows, _sum_type(how.reach), *taps, w_in, y.shape[2], channels, one)
+    fields = (
+        Field("position", np.array([first for first, _ in op.w], np.int32), about="first column of each window"),
+        Field("row_weight", np.array([weights for _, weights in op.h], np.int32).reshape(-1)),
+        Field("column_weight", np.array([weights for _, weights in op.w], np.int32).reshape(-1)),
+    )
+    scratch = Scratch("sums", context.row * (8 if of_rows == "int64_t" else 4))
+    return Fit(context, (*mean_fields(how, mode, counts), *fields), (scratch,), headers=mean_headers(mode))
+
+
+def _sum_type(reach: int) -> str:
+    return "int64_t" if reach > INT32_MAX else "int32_t"
+
+
 BILINEAR = Kernel("resize_bilinear", "resize_bilinear.c.j2", "row", (ResizeBilinear,), _fit, one_input=True)
 
-KERNELS: tuple[Kernel[Any], ...] = (BILINEAR,)
+WEIGHTED = Kernel("resize_weighted", "resize_weighted.c.j2", "row", (ResizeWeighted,), _fit_weighted, one_input=True)
+
+KERNELS: tuple[Kernel[Any], ...] = (BILINEAR, WEIGHTED)

@@ -38,7 +38,7 @@ from codegen.ops.quantize import Dequantize, Quantize, Rescale
 from codegen.ops.recurrent import Recurrent
 from codegen.ops.requantize import activation_bounds, apply_requant, make_requant
 from codegen.ops.reshape import Broadcast, Reshape
-from codegen.ops.resize import ResizeBilinear, ResizeNearest
+from codegen.ops.resize import ResizeBilinear, ResizeNearest, ResizeWeighted
 from codegen.ops.scaled_sum import ScaledSum
 from codegen.ops.scatter import Scatter
 from codegen.ops.select import Select
@@ -103,6 +103,7 @@ OPS: tuple[type[Op], ...] = (
     SpaceToDepth,
     ResizeNearest,
     ResizeBilinear,
+    ResizeWeighted,
     Broadcast,
     Quantize,
     Dequantize,
@@ -165,6 +166,7 @@ __all__ = [
     "Reshape",
     "ResizeBilinear",
     "ResizeNearest",
+    "ResizeWeighted",
     "ScaledSum",
     "Scatter",
     "Select",

@@ -1,4 +1,4 @@
-"""ResizeNearest and ResizeBilinear: feature maps of another size.
+"""ResizeNearest, ResizeBilinear and ResizeWeighted: feature maps of another size.
 
 ResizeNearest   y[n, h, w] = x[n, h_index[h], w_index[w]]           any element type, meaning unchanged
 ResizeBilinear  x: s8, u8 or s16[N, H, W, C] -> y: s8, u8 or s16[N, H', W', C].  For row taps (i0, i1, u) and column
@@ -8,6 +8,13 @@ ResizeBilinear  x: s8, u8 or s16[N, H, W, C] -> y: s8, u8 or s16[N, H', W', C]. 
     acc = (2^11 - u) * top + u * bottom                             exact in int32, |acc| <= 255 * 2^22;
                                                                     in int64 of 16-bit numbers
     y   = acc requantized by sx / (sy * 2^22), written out for each mode in ops/average.py
+
+ResizeWeighted  x, y: s8, u8 or s16.  Each output row reads neighbouring rows from a first one on, and each output
+                column columns, by weights in units of 2^-bits, which come to 2^bits:
+
+    acc = sum over rows i and columns j of h_weight[i] * w_weight[j] * (x[i, j] - zx)
+                                                                    exact in int64, in int32 where that holds it
+    y   = acc requantized by sx / (sy * 2^(2 * bits)), as the others
 
 The importers compute positions: from ONNX's coordinate transformation with weights rounded to 2^-11, half to even, or
 as TFLite's RESIZE_BILINEAR does, with weights of 2^-10.  In mode `tflite` between equal scales the sum is divided by
@@ -33,6 +40,10 @@ from codegen.records import record
 WEIGHT_ONE = 1 << 11
 Tap = tuple[int, int, int]
 """Two source positions, and the weight of the second one in units of 2^-11."""
+Weights = tuple[int, tuple[int, ...]]
+"""The first source position, and the weights of it and of those that follow."""
+MAX_BITS = 15
+_MAX_SUM = 1 << 47
 
 
 @record
@@ -120,6 +131,77 @@ class ResizeBilinear:
     macs = no_macs
     in_place = never_in_place
     clamped = clamped_bounds
+
+
+@record
+class ResizeWeighted:
+    """Each output pixel a weighted sum of the pixels of a window."""
+
+    h: tuple[Weights, ...]
+    w: tuple[Weights, ...]
+    bits: int
+    x_quant: Quant
+    y_quant: Quant
+    y_dtype: DType
+    low: int
+    high: int
+    mode: Mode
+
+    limits: ClassVar[tuple[Limit, ...]] = (
+        batch_one("LAM-OPS-RESIZE-04"),
+        types_among("LAM-OPS-RESIZE-05", 0, "the input", (*EIGHT_BIT, DType.S16)),
+        limit("LAM-OPS-RESIZE-06", f"weights must have {MAX_BITS} bits at most", lambda op, ins: op.bits <= MAX_BITS),
+        limit(
+            "LAM-OPS-RESIZE-07",
+            "a pixel's weighted sum must be below 2^47 in size",
+            lambda op, ins: op.averaging(ins[0].dtype).reach < _MAX_SUM,
+        ),
+    )
+
+    def infer(self, ins: Types) -> tuple[TensorType, ...]:
+        """The output's type."""
+        n, h, w, c = feature_map(self, ins).shape
+        for size, windows in ((h, self.h), (w, self.w)):
+            count = len(windows[0][1])
+            even = all(len(weights) == count for _, weights in windows)
+            require(even, self, "windows must be of one size")
+            inside = all(0 <= first <= size - count for first, _ in windows)
+            require(inside, self, f"a window lies outside {h} x {w} pixels")
+            whole = all(sum(weights) == 1 << self.bits for _, weights in windows)
+            require(whole, self, "the weights of a window must come to 2^bits")
+        return (TensorType((n, len(self.h), len(self.w), c), self.y_dtype, self.y_quant),)
+
+    def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
+        """The output, to the bit."""
+        centred = ins[0].astype(np.int64) - self.x_quant.zero_point
+        acc = _weighed(_weighed(centred, self.h, axis=1), self.w, axis=2)
+        return (mean(self.averaging(DType.of(ins[0])), acc, 1 << 2 * self.bits),)
+
+    def averaging(self, x_dtype: DType) -> Averaging:
+        """How sums of weighted numbers of this type are brought to the output's scale."""
+        quants = (self.x_quant, self.y_quant, self.y_dtype, self.low, self.high, self.mode)
+        return Averaging(*quants, reach=x_dtype.reach(self.x_quant.zero_point) * largest(self.h) * largest(self.w))
+
+    def rows(self, index: int, ins: Types, outs: Types) -> RowRule:
+        """The rows of a window."""
+        return replace(row_rule([first for first, _ in self.h]), taps=len(self.h[0][1]))
+
+    macs = no_macs
+    in_place = never_in_place
+    clamped = clamped_bounds
+
+
+def largest(windows: tuple[Weights, ...]) -> int:
+    """The largest sum of the sizes of a window's weights."""
+    return max(sum(abs(weight) for weight in weights) for _, weights in windows)
+
+
+def _weighed(x: Array, windows: tuple[Weights, ...], axis: int) -> Array:
+    """Weighted sums along one axis, in units of 2^-bits."""
+    first, weights = (np.array(column, np.int64) for column in zip(*windows, strict=True))
+    along = [-1 if i == axis else 1 for i in range(x.ndim)]
+    taps = (x.take(first + t, axis) * weights[:, t].reshape(along) for t in range(weights.shape[1]))
+    return np.asarray(np.add.reduce(list(taps)))
 
 
 def _blend(x: Array, taps: tuple[Tap, ...], axis: int) -> Array:

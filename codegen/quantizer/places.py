@@ -178,9 +178,16 @@ class Places:
         reader = readers[0].op
         if isinstance(reader, Clip) or (isinstance(reader, Function) and reader.name == "Relu"):
             return True
-        known = any(self.graph.values[i].data is not None for i in readers[0].inputs)
-        is_bias = isinstance(node.op, MatMul) and isinstance(reader, Binary) and reader.kind == "Add" and known
-        return is_bias or (isinstance(node.op, PRODUCTS) and isinstance(reader, BatchNorm))
+        return self._is_bias(node, readers[0]) or (isinstance(node.op, PRODUCTS) and isinstance(reader, BatchNorm))
+
+    def _is_bias(self, node: RealNode, reader: RealNode) -> bool:
+        """Whether a constant with a number for each output is added to a product with known weights."""
+        if not isinstance(node.op, MatMul) or reader.op != Binary("Add"):
+            return False
+        values, rank = self.graph.values, len(self.graph.type(node.outputs[0]).shape)
+        shapes = [values[i].type.shape for i in reader.inputs if values[i].data is not None]
+        even = any(len(shape) <= rank and all(n == 1 for n in shape[:-1]) for shape in shapes)
+        return even and values[node.inputs[0]].data is None and values[node.inputs[1]].data is not None
 
     def _constants(self, node: RealNode) -> Sequence[Constant]:
         if node.name in self.kept or any(i in self.folded for i in node.inputs):

@@ -9,18 +9,17 @@ from collections.abc import Mapping
 
 _SUM = "two quantized tensors; a quantized tensor and constants of any shape"
 _EXTREMUM = "quantized tensors; a tensor and constants"
-_PLANE = "one or two spatial axes; of real numbers any"
-
 FORMS: Mapping[str, str] = {
     "Add": _SUM,
-    "AveragePool": _PLANE,
+    "AveragePool": "any spatial axes; over three or more with padding that counts, or of one element around windows of "
+    "two or three; of real numbers any",
     "BatchNormalization": "inference, with constant parameters; behind a product or a quantized tensor",
     "Cast": "to float; to the type that a tensor has; between int32 and int64",
     "Conv": "constant weights and bias; of real numbers computed ones as well",
-    "ConvTranspose": "one or two spatial axes, constant weights and bias, windows that cover the result; of real "
-    "numbers any axes, any result, and computed weights",
+    "ConvTranspose": "constant weights and bias; of real numbers computed weights as well",
     "Div": "two quantized tensors; a quantized tensor over constants of any shape; one number over a quantized tensor",
     "Dropout": "inference: without a mask, training_mode false or a ratio of 0",
+    "Einsum": "a product of two tensors as MatMul has it, their axes in any order; a sum of one; of real numbers any",
     "Gather": "constant indices",
     "Gemm": "A of two axes; B constant, any alpha and beta, C constant with one number per output; or B computed, "
     "alpha above 0, no C; of real numbers in every form",
@@ -34,8 +33,8 @@ FORMS: Mapping[str, str] = {
     "Mul": _SUM,
     "Pad": "mode constant, edge or reflect, constant amounts of which negative ones cut off",
     "Pow": "a quantized tensor to the power of one number; one number to the power of a quantized tensor",
-    "Resize": "mode nearest or linear without antialias, any coordinate_transformation_mode but tf_crop_and_resize, "
-    "keep_aspect_ratio_policy stretch; rows and columns of [N, C, H, W] or [N, H, W, C], or the length of [N, C, L]",
+    "Resize": "every mode, cubic along two axes; any coordinate_transformation_mode but tf_crop_and_resize, "
+    "keep_aspect_ratio_policy stretch; of all axes but images and channels, which are the second axis or the last",
     "Slice": "constant positions and steps",
     "Sub": _SUM,
 }

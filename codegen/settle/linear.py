@@ -99,14 +99,31 @@ def _single(scales: Array) -> Array:
 
 def write_accumulator(ctx: Context, state: Accum, name: str) -> str:
     """The int32 sums themselves."""
-    linear = state.linear
+    linear = _as_run(state.linear)
     op = linear.make(None, DType.S32, None)
     extras = operands(ctx, linear.weights, linear.bias_int, name, state.trail[0].where, (linear.bits, linear.block))
     note = f"{story(state.trail)} -> {type(op).__name__}, int32 result"
     return ctx.run(linear.x, Route(op, linear.pre, linear.post), name, state.trail, note, extras)
 
 
+def _as_run(linear: Linear) -> Linear:
+    """The product with the outputs that its operator has."""
+    if linear.split is None:
+        return linear
+    weights = linear.split(linear.weights)
+    each = len(weights) // len(linear.weights)
+    return replace(
+        linear,
+        weights=weights,
+        scales=np.repeat(linear.scales, each),
+        bias_int=np.repeat(linear.bias_int, each),
+        bias_real=np.repeat(linear.bias_real, each),
+        split=None,
+    )
+
+
 def _out_shape(ctx: Context, linear: Linear) -> tuple[int, ...]:
+    linear = _as_run(linear)
     x = ctx.out_type(ctx.type(linear.x), linear.pre)
     op = linear.make(None, DType.S32, None)
     w = replace(x, shape=linear.weights.shape, dtype=DType.S8)
@@ -117,7 +134,7 @@ def _out_shape(ctx: Context, linear: Linear) -> tuple[int, ...]:
 
 def _write(ctx: Context, linear: Linear, request: Request) -> str:
     where = request.trail[0].where
-    linear, bias = _bias(_revived(linear), where, is_pot(ctx.mode))
+    linear, bias = _bias(_revived(_as_run(linear)), where, is_pot(ctx.mode))
     low, high = activation_bounds(request.quant, request.dtype, *real_bounds(request))
     scales = linear.scales[:1] if (linear.scales == linear.scales[0]).all() else linear.scales
     if not (np.isfinite(scales).all() and (scales > 0).all()):

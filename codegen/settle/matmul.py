@@ -194,5 +194,5 @@ def _gemm_of_two(ctx: Context, node: RealNode, op: Gemm, a: Real, b: State, bias
 
 RULES: Family = (
     Rule(Gemm, gemm, ("Gemm", "QGemm")),
-    Rule(RealMatMul, matmul, ("MatMul", "QLinearMatMul")),
+    Rule(RealMatMul, matmul, ("Einsum", "MatMul", "QLinearMatMul")),
 )

@@ -159,5 +159,5 @@ def _is_one(part: Array) -> bool:
 RULES: Family = (
     Rule(InstanceNorm, instance_norm, ("GroupNormalization", "InstanceNormalization")),
     Rule(LpNorm, lp_norm, ("LpNormalization",)),
-    Rule(RealLayerNorm, layer_norm, ("LayerNormalization", "RMSNormalization")),
+    Rule(RealLayerNorm, layer_norm, ("LayerNormalization", "MeanVarianceNormalization", "RMSNormalization")),
 )

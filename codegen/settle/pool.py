@@ -31,17 +31,29 @@ from codegen.ops import (
 from codegen.ops.float32 import FloatReduce
 from codegen.real.reduce import Reduce
 from codegen.real.window import AveragePool, MaxPool
+from codegen.records import record
 from codegen.settle import sums
 from codegen.settle.context import Context, real_bounds, story
 from codegen.settle.layout import TO_NCHW, TO_NHWC
 from codegen.settle.move import move, rewritten
 from codegen.settle.rule import Family, Rule
+from codegen.settle.stacked import as_image, from_image, picked, rows_of, window_places
 from codegen.settle.states import Int, Pending, Real, Request, Route, State
 from codegen.settle.tables import exact, is_increasing
 from codegen.settle.windows import pool_route, pool_routes, spatial_sizes, two_windows
 
 _SCALES = np.finfo(np.float32)
 MakeAverage = Callable[[Request, int, int], Op]
+
+
+@record
+class Mean:
+    """Windows of a mean over rows and columns, and what brings a tensor of the model to a map and back."""
+
+    windows: tuple[Window, Window]
+    pre: tuple[Op, ...]
+    post: tuple[Op, ...]
+    include_pad: bool = False
 
 
 def max_pool(ctx: Context, node: RealNode, op: MaxPool) -> Sequence[State]:
@@ -109,31 +121,56 @@ def _smallest(ctx: Context, node: RealNode, op: Reduce) -> State:
 
 
 def _average(ctx: Context, node: RealNode, pool: AveragePool, x: Real) -> Pending:
-    """AveragePool of an NCHW tensor."""
+    """AveragePool of a tensor [N, C, spatial...]."""
     shape = ctx.shape(x)
     spatial = spatial_sizes(node, shape)
-    h, w = two_windows(pool.windows)
     whole = tuple(v.size for v in pool.windows) == spatial
-    if whole and not any((h.pad_before, h.pad_after, w.pad_before, w.pad_after)):
+    if whole and not any(v.pad_before or v.pad_after for v in pool.windows):
         return mean_of(ctx, node, x, tuple(range(2, len(shape))), True)
+    mean = _plane_mean(pool, shape, x.quant) if len(spatial) < 3 else _stacked_mean(node, pool, shape, x.quant)
+
+    def make(request: Request, low: int, high: int) -> Op:
+        held = (x.quant, request.quant, request.dtype, low, high, ctx.mode)
+        return AveragePool2D(mean.windows[0], mean.windows[1], mean.include_pad, *held)
+
+    found = averaging(ctx, node, x, make, mean.pre, mean.post)
+    return replace(found, times=lambda factor: _average(ctx, node, pool, _times(node, x, factor)))
+
+
+def _plane_mean(pool: AveragePool, shape: Sequence[int], quant: Quant) -> Mean:
+    """Of one or two axes."""
+    spatial = shape[2:]
+    h, w = two_windows(pool.windows)
     include_pad, (rows, padded) = bool(pool.counted), (1, *spatial)[-2:]
     plain = two_windows([_padded(v, *c) for v, c in zip(pool.windows, pool.counted, strict=False)] or pool.windows)
     pads: tuple[Op, ...] = ()
     if include_pad and (h, w) != plain:
         # ceil_mode: the given pads count, the cells added behind them do not
-        pads = (_explicit_pads(plain, x.quant.zero_point),)
+        pads = (_explicit_pads(plain, quant.zero_point),)
         rows += plain[0].pad_before + plain[0].pad_after
         padded += plain[1].pad_before + plain[1].pad_after
         h, w = (_rest(wide, given) for wide, given in zip((h, w), plain, strict=True))
         include_pad = False
+    route = pool_route(None, shape, (h.out_len(rows), w.out_len(padded))[-len(spatial) :])
+    return Mean((h, w), (*route.pre, *pads), route.post, include_pad)
 
-    def make(request: Request, low: int, high: int) -> Op:
-        return AveragePool2D(h, w, include_pad, x.quant, request.quant, request.dtype, low, high, ctx.mode)
 
-    probe = make(Request(x.quant, DType.S8, "", ()), -128, 127)
-    route = pool_route(probe, shape, (h.out_len(rows), w.out_len(padded))[-len(spatial) :])
-    found = averaging(ctx, node, x, make, (*route.pre, *pads), route.post)
-    return replace(found, times=lambda factor: _average(ctx, node, pool, _times(node, x, factor)))
+def _stacked_mean(node: RealNode, pool: AveragePool, shape: Sequence[int], quant: Quant) -> Mean:
+    """Of three axes or more: windows over one image, which read the rows that are theirs beside each other."""
+    n, c, *spatial = shape
+    counted = pool.counted or ((0, 0),) * len(spatial)
+    before, after = zip(*counted, strict=True)
+    sizes = [length + a + b for length, a, b in zip(spatial, before, after, strict=True)]
+    windows = [_rest(v, _padded(v, *given)) for v, given in zip(pool.windows, counted, strict=True)]
+    pads = (Pad((0, 0, *before), (0, 0, *after), "constant", quant.zero_point),) if any((*before, *after)) else ()
+    lead = [window_places(v, length) for v, length in zip(windows[:-1], sizes, strict=False)]
+    rows = rows_of([np.arange(n)[:, None], *lead], (n, *sizes[:-1]))
+    out = [v.out_len(length) for v, length in zip(windows, sizes, strict=True)]
+    pre = (*pads, *as_image((n, c, *sizes)), *picked(rows, n * math.prod(sizes[:-1])))
+    taps = rows.shape[1]
+    if not taps:
+        raise FormUnsupported(f"{node.op_type} of three axes with so much padding", where=node.where)
+    return Mean((Window(taps, taps), windows[-1]), pre, from_image((n, c, *out)))
 
 
 def mean_of(ctx: Context, node: RealNode, x: Real, axes: Sequence[int], keep: bool) -> Pending:
@@ -224,7 +261,8 @@ def _explicit_pads(windows: tuple[Window, Window], zero_point: int) -> Op:
 
 def _rest(window: Window, given: Window) -> Window:
     """The window on an input that already has the given padding."""
-    return replace(window, pad_before=0, pad_after=window.pad_after - given.pad_after)
+    before, after = window.pad_before - given.pad_before, window.pad_after - given.pad_after
+    return replace(window, pad_before=before, pad_after=after)
 
 
 RULES: Family = (

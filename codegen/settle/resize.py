@@ -1,20 +1,29 @@
-"""Resize: nearest and linear, every coordinate transformation but cropping.
+"""Resize: every mode, every coordinate transformation but cropping.
 
 Decides: for each output row and column which input rows and columns it reads.  Positions are computed in float32, as
-ONNX Runtime does.  Source: onnx/docs/Operators.md, Resize.
+ONNX Runtime does.  Linear is a mean of two by two in units of 2^-11.  Where windows are wider (antialias, cubic) it is
+a weighted sum in units of 2^-11, and mostly of 16-bit numbers: in units of 2^-7 or more where their weights are whole
+ones of those, else 2^-15.  Of more than two axes, and of several images, nearest is one choice of rows; linear is done
+axis by axis until two are left, with 7 bits more between, of 16-bit numbers with none.
+Source: onnx/docs/Operators.md, Resize.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from codegen.errors import FormUnsupported
 from codegen.ir.op import Op
+from codegen.ir.quant import DType, Mode, Quant, TensorType
 from codegen.ir.real import RealNode
-from codegen.ops import Reshape, ResizeBilinear, ResizeNearest, Transpose
+from codegen.ops import Reshape, ResizeBilinear, ResizeNearest, ResizeWeighted, Transpose
+from codegen.ops.resize import MAX_BITS, Tap, Weights
+from codegen.real import taps
 from codegen.real.resize import Resize as RealResize
 from codegen.records import record
 from codegen.settle.context import Context
@@ -22,12 +31,17 @@ from codegen.settle.layout import TO_NCHW, TO_NHWC
 from codegen.settle.move import move
 from codegen.settle.pool import averaging
 from codegen.settle.rule import Family, Rule
-from codegen.settle.states import Request, Route, State
+from codegen.settle.stacked import as_image, from_image, rows_of
+from codegen.settle.states import Real, Request, Route, State
 from codegen.settle.tables import exact
 
 Positions = npt.NDArray[np.float32]
-Tap = tuple[int, int, int]
-_WEIGHT_ONE = 2**11
+_WEIGHT_BITS = 11
+_WEIGHT_ONE = 1 << _WEIGHT_BITS
+_FEW_BITS = 7
+"""Of each of two weights, with which 32 bits hold a sum of 16-bit numbers."""
+_MORE_BITS = 7
+"""With which 16 bits hold every difference of two numbers of 8 bits."""
 
 
 @record
@@ -37,6 +51,9 @@ class Axis:
     n_in: int
     n_out: int
     scale: float
+
+
+_NO_AXIS = Axis(1, 1, 1.0)
 
 
 def _half_pixel(x: Positions, a: Axis) -> Positions:
@@ -67,36 +84,117 @@ _ROUNDINGS: dict[str, Callable[[Positions], Positions]] = {
 
 
 def resize(ctx: Context, node: RealNode, op: RealResize) -> Sequence[State]:
-    """Resize of two or fewer neighbouring axes."""
-    found = {"mode cubic": op.mode == "cubic", "antialias": op.smooth}
-    found["coordinate_transformation_mode tf_crop_and_resize"] = op.coordinates not in _COORDINATES
-    for form, is_so in found.items():
-        if is_so:
-            raise FormUnsupported(f"{node.op_type} with {form}", where=node.where)
+    """Resize of neighbouring axes."""
+    if op.coordinates not in _COORDINATES:
+        found = f"{node.op_type} with coordinate_transformation_mode {op.coordinates}"
+        raise FormUnsupported(found, where=node.where)
     shape = ctx.shape(ctx.state(node, 0))
     axes = [Axis(n, *((n, 1.0) if s is None else (s.size, s.scale))) for n, s in zip(shape, op.stretches, strict=True)]
     changed = [i for i, a in enumerate(axes) if a.n_in != a.n_out]
     if not changed:
         return [ctx.state(node, 0)]
+    if len(shape) > 4 or (shape[0] > 1 and op.mode != "nearest"):
+        return [_stacked(ctx, node, op, axes, changed)]
     pre, post, at = _as_map(node, shape, [a.n_out for a in axes], changed)
-    rows, columns = (axes[i] if i is not None else Axis(1, 1, 1.0) for i in at)
-    positions = [_COORDINATES[op.coordinates](np.arange(a.n_out, dtype=np.float32), a) for a in (rows, columns)]
+    rows, columns = (axes[i] if i is not None else _NO_AXIS for i in at)
     if op.mode == "nearest":
-        nearest = _ROUNDINGS[op.rounding]
-        h, w = (_indices(nearest(p), a) for p, a in zip(positions, (rows, columns), strict=True))
-        return [move(ctx, node, ctx.state(node, 0), lambda kind: Route(ResizeNearest(h, w), pre, post))]
-    return [_linear(ctx, node, [_taps(p, a) for p, a in zip(positions, (rows, columns), strict=True)], pre, post)]
+        main = ResizeNearest(_nearest(op, rows), _nearest(op, columns))
+        return [move(ctx, node, ctx.state(node, 0), lambda kind: Route(main, pre, post))]
+    return [_weighed(ctx, node, exact(ctx, node, 0), _Lines(op, rows, columns), pre, post)]
 
 
-def _linear(
-    ctx: Context, node: RealNode, taps: Sequence[tuple[Tap, ...]], pre: tuple[Op, ...], post: tuple[Op, ...]
-) -> State:
-    x = exact(ctx, node, 0)
+def _weighed(ctx: Context, node: RealNode, x: Real, lines: _Lines, pre: tuple[Op, ...], post: tuple[Op, ...]) -> State:
+    """Rows and columns of a map with the numbers of x, which it may hold otherwise."""
+    image = ctx.out_type(ctx.type(x.value), pre)
+    held = image if image.quant else replace(image, quant=x.quant)
 
     def make(request: Request, low: int, high: int) -> Op:
-        return ResizeBilinear(taps[0], taps[1], x.quant, request.quant, request.dtype, low, high, ctx.mode)
+        return lines.of(held, replace(held, dtype=request.dtype, quant=request.quant), (low, high), ctx.mode)
 
     return averaging(ctx, node, x, make, pre, post)
+
+
+def _stacked(ctx: Context, node: RealNode, op: RealResize, axes: Sequence[Axis], changed: Sequence[int]) -> State:
+    """Of images, and of places along further axes, below each other."""
+    shape = [a.n_in for a in axes]
+    channel_axis = 1 if 1 not in changed else len(shape) - 1
+    if 0 in changed or channel_axis in changed:
+        raise _unread(node, axes, changed)
+    spatial = [a for i, a in enumerate(axes) if i not in (0, channel_axis)]
+    pre, post = as_image(shape, channel_axis), from_image([a.n_out for a in axes], channel_axis)
+    if op.mode == "nearest":
+        lead, images = [np.array(_nearest(op, a))[:, None] for a in spatial[:-1]], np.arange(shape[0])[:, None]
+        rows = rows_of([images, *lead], [shape[0], *(a.n_in for a in spatial[:-1])])
+        main = ResizeNearest(tuple(int(i) for i in rows.ravel()), _nearest(op, spatial[-1]))
+        return move(ctx, node, ctx.state(node, 0), lambda kind: Route(main, pre, post))
+    x = exact(ctx, node, 0)
+    image = ctx.out_type(ctx.type(x.value), pre)
+    made, lines = _stages(op, replace(image, quant=x.quant), spatial, shape[0], ctx.mode)
+    if made and (op.mode == "cubic" or (op.smooth and image.dtype is DType.S16)):
+        raise _unread(node, axes, changed)
+    return _weighed(ctx, node, x, lines, (*pre, *made), post)
+
+
+def _stages(
+    op: RealResize, image: TensorType, spatial: Sequence[Axis], images: int, mode: Mode
+) -> tuple[list[Op], _Lines]:
+    """What is done axis by axis of rows below each other, and what is done with the last two axes."""
+    made, before, channels = list[Op](), images, image.shape[-1]
+    *lead, rows, columns = (_NO_AXIS, *spatial)
+    for i, axis in enumerate(lead):
+        if axis.n_in != axis.n_out:
+            behind = math.prod(a.n_in for a in (*lead[i + 1 :], rows, columns)) * channels
+            finer, lines = _held_finer(image), _Lines(op, axis, _NO_AXIS, before)
+            made += [Reshape((1, before * axis.n_in, 1, behind))]
+            made += [lines.of(image, finer, (finer.dtype.low, finer.dtype.high), mode)]
+            image = finer
+        before *= axis.n_out
+    made += [Reshape((1, before * rows.n_in, columns.n_in, channels))] if made else []
+    return made, _Lines(op, rows, columns, before)
+
+
+def _held_finer(x: TensorType) -> TensorType:
+    """Integers of 16 bits that hold what is between numbers of this type."""
+    assert x.quant is not None, "it is held in integers with a scale"
+    if x.dtype is DType.S16:
+        return x
+    return replace(x, dtype=DType.S16, quant=Quant(x.quant.scale * 2.0**-_MORE_BITS, 0))
+
+
+@record
+class _Lines:
+    """Interpolation along rows, of so many maps below each other, and along columns."""
+
+    op: RealResize
+    rows: Axis
+    columns: Axis
+    images: int = 1
+
+    def of(self, x: TensorType, y: TensorType, ends: tuple[int, int], mode: Mode) -> Op:
+        """As an operator between integers of these types."""
+        assert x.quant is not None, "it is held in integers with a scale"
+        assert y.quant is not None, "so is what comes of it"
+        held, axes = (x.quant, y.quant, y.dtype, *ends, mode), (self.rows, self.columns)
+        bits = self._bits(x.dtype)
+        if bits:
+            rows, columns = (_weights(self.op, axis, bits) for axis in axes)
+            return ResizeWeighted(tuple((at + i, v) for at in self._starts() for i, v in rows), columns, bits, *held)
+        h, w = (_taps(self.op, axis) for axis in axes)
+        return ResizeBilinear(tuple((at + i, at + j, v) for at in self._starts() for i, j, v in h), w, *held)
+
+    def _starts(self) -> range:
+        return range(0, self.images * self.rows.n_in, self.rows.n_in)
+
+    def _bits(self, dtype: DType) -> int:
+        """Of the weights of a sum; 0 for a mean of two by two.  Of 16-bit numbers few, if those hold the weights."""
+        axes, is_wide = (self.rows, self.columns), dtype is DType.S16
+        if self.op.mode != "linear" or (self.op.smooth and any(a.scale < 1 for a in axes)):
+            return MAX_BITS if is_wide else _WEIGHT_BITS
+        places = np.concatenate([_places(self.op, axis).clip(0, axis.n_in - 1) for axis in axes])
+        exact = [bits for bits in range(_WEIGHT_BITS + 1) if (places * 2**bits % 1 == 0).all()] if is_wide else []
+        if is_wide and (not exact or exact[0] <= _FEW_BITS):
+            return max(exact[0], 1) if exact else MAX_BITS
+        return 0
 
 
 def _as_map(
@@ -112,23 +210,49 @@ def _as_map(
         n, c, length = shape
         pre = (Reshape((n, c, 1, length)), Transpose(TO_NHWC))
         return pre, (Transpose(TO_NCHW), Reshape(tuple(result))), (None, 2)
-    found = f"{node.op_type} of {list(shape)} to {list(result)}, along axes {list(changed)}"
-    raise FormUnsupported(found, where=node.where)
+    raise _unread(node, [Axis(n, m, 1.0) for n, m in zip(shape, result, strict=True)], changed)
 
 
-def _indices(positions: Positions, axis: Axis) -> tuple[int, ...]:
-    return tuple(int(p) for p in np.clip(positions, 0, axis.n_in - 1))
+def _unread(node: RealNode, axes: Sequence[Axis], changed: Sequence[int]) -> FormUnsupported:
+    sizes = f"{[a.n_in for a in axes]} to {[a.n_out for a in axes]}"
+    return FormUnsupported(f"{node.op_type} of {sizes}, along axes {list(changed)}", where=node.where)
 
 
-def _taps(positions: Positions, axis: Axis) -> tuple[Tap, ...]:
-    taps: list[Tap] = []
-    for position in np.clip(positions, 0, axis.n_in - 1):
+def _places(op: RealResize, axis: Axis) -> Positions:
+    return _COORDINATES[op.coordinates](np.arange(axis.n_out, dtype=np.float32), axis)
+
+
+def _nearest(op: RealResize, axis: Axis) -> tuple[int, ...]:
+    places = _ROUNDINGS[op.rounding](_places(op, axis))
+    return tuple(int(p) for p in np.clip(places, 0, axis.n_in - 1))
+
+
+def _taps(op: RealResize, axis: Axis) -> tuple[Tap, ...]:
+    found: list[Tap] = []
+    for position in np.clip(_places(op, axis), 0, axis.n_in - 1):
         first = int(position)
         weight = int(np.rint((position - np.float32(first)) * _WEIGHT_ONE))
         if weight == _WEIGHT_ONE:
             first, weight = first + 1, 0
-        taps.append((first, min(first + 1, axis.n_in - 1), weight))
-    return tuple(taps)
+        found.append((first, min(first + 1, axis.n_in - 1), weight))
+    return tuple(found)
+
+
+def _weights(op: RealResize, axis: Axis, bits: int) -> tuple[Weights, ...]:
+    """Windows as wide as the widest, and their weights, rounded so that each window's come to one."""
+    at, squeeze = _places(op, axis).astype(np.float64), min(axis.scale, 1.0) if op.smooth else 1.0
+    if op.mode == "linear":
+        elements, weights = taps.linear(at, axis.n_in, squeeze, inside=op.inside)
+    else:
+        elements, weights = taps.cubic(at, axis.n_in, squeeze, op.cubic_a, inside=op.inside)
+    rows = np.zeros((axis.n_out, axis.n_in))
+    np.add.at(rows, (np.arange(axis.n_out)[:, None], elements), weights)
+    whole = np.rint(rows * 2**bits).astype(np.int64)
+    whole[np.arange(axis.n_out), np.abs(whole).argmax(axis=1)] += (1 << bits) - whole.sum(axis=1)
+    ends = [(int(used[0]), int(used[-1])) for used in (np.flatnonzero(row) for row in whole)]
+    count = max(last - first + 1 for first, last in ends)
+    starts = [min(first, axis.n_in - count) for first, _ in ends]
+    return tuple((i, tuple(row[i : i + count].tolist())) for i, row in zip(starts, whole, strict=True))
 
 
 RULES: Family = (Rule(RealResize, resize, ("Resize", "Upsample")),)

@@ -57,7 +57,7 @@ class Linear:
     real result = x_scale * scales[o] * (bias_int[o] + sum (x - zx) * weights[o]) + bias_real[o]
 
     `bits` are those that the model's weights have, where they are fewer than 8; each `block` of them share a factor
-    where that is not 0.
+    where that is not 0.  `split` makes the operator's weights of these, perhaps with several outputs for each.
     """
 
     x: str
@@ -73,6 +73,7 @@ class Linear:
     post: tuple[Op, ...] = ()
     bits: int = 0
     block: int = 0
+    split: Callable[[Array], Array] | None = None
 
 
 @record(eq=False)

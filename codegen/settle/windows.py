@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from codegen.errors import FormUnsupported, ShapeMismatch
+from codegen.errors import ShapeMismatch
 from codegen.ir.op import Op
 from codegen.ir.real import RealNode
 from codegen.ir.shape import Window
@@ -24,11 +24,9 @@ def two_windows(windows: Sequence[Window]) -> tuple[Window, Window]:
 
 
 def spatial_sizes(node: RealNode, shape: Sequence[int]) -> tuple[int, ...]:
-    """Sizes behind batch and channels: one or two."""
+    """Sizes behind batch and channels, at least one."""
     if len(shape) < 3:
         raise ShapeMismatch(f"a tensor of shape {list(shape)} has no spatial axes", where=node.where)
-    if len(shape) > 4:
-        raise FormUnsupported(f"{len(shape) - 2} spatial axes", where=node.where)
     return tuple(shape[2:])
 
 

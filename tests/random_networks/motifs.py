@@ -21,6 +21,7 @@ from codegen.ops import (
     Reshape,
     ResizeBilinear,
     ResizeNearest,
+    ResizeWeighted,
     Slice,
     Softmax,
     SpaceToDepth,
@@ -173,6 +174,22 @@ def bilinear(d: Drawing, x: str) -> str:
     return d.apply(ResizeBilinear(*taps, d.quant(x), d.quant(x), dtype, dtype.low, dtype.high, d.mode), x)
 
 
+def weighted(d: Drawing, x: str) -> str:
+    """Each pixel of another size of up to four rows and columns, whose weights may be negative."""
+    windows = [_windows(d, n, d.pick((n * 2, n + d.int(1, 5), max(2, n * 2 // 3)))) for n in d.shape(x)[1:3]]
+    dtype = d.kind(x).dtype
+    held = (d.quant(x), d.quant(x), dtype, dtype.low, dtype.high, d.mode)
+    return d.apply(ResizeWeighted(windows[0], windows[1], 11, *held), x)
+
+
+def _windows(d: Drawing, n: int, size: int) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    count, windows = d.int(1, min(4, n)), list[tuple[int, tuple[int, ...]]]()
+    for i in range(size):
+        others = [d.int(-200, 700) for _ in range(count - 1)]
+        windows.append((i * (n - count) // max(size - 1, 1), (2048 - sum(others), *others)))
+    return tuple(windows)
+
+
 def _taps(n: int, size: int) -> tuple[tuple[int, int, int], ...]:
     at = np.clip((np.arange(size) + 0.5) * n / size - 0.5, 0, n - 1)
     return tuple((int(p), min(int(p) + 1, n - 1), round(float(p % 1) * 2048)) for p in at)
@@ -230,6 +247,7 @@ SINGLE: Sequence[tuple[Step, int]] = (
     (blocks, 19),
     (upsample, 4),
     (bilinear, 4),
+    (weighted, 4),
     (broadcast, 6),
     (transposition, 1),
     (reshape, 1),

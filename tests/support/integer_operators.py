@@ -155,10 +155,14 @@ def _attention() -> Quantized:
     return Quantized((1, 6, 8), (*first.steps, turned, *then.steps), known)
 
 
-_ROW, _MAP, _TOKENS = (1, 4, 9), (1, 4, 5, 6), (1, 6, 8)
+def _resized(shape: tuple[int, ...], sizes: tuple[int, ...], **attributes: Any) -> Quantized:
+    step: Step = ("Resize", ("x", "", "", "sizes"), ("y",), attributes)
+    return Quantized(shape, (step,), {"sizes": _i(*sizes)})
+
+
+_ROW, _MAP, _TOKENS, _VOLUME = (1, 4, 9), (1, 4, 5, 6), (1, 6, 8), (1, 3, 4, 6, 6)
 _GRID = RNG.uniform(-1.1, 1.1, (1, 4, 5, 2)).astype(np.float32)
 _HALF, _TENTH, _MINUS = np.float32(0.5), np.float32(0.1), np.float32(-0.2)
-_TWICE = _i(1, 4, 10, 12)
 _FUNCTIONS = (
     *("Relu", "LeakyRelu", "HardSigmoid", "HardSwish", "Sigmoid", "Tanh", "Gelu", "Elu", "Selu", "Softplus", "Mish"),
     *("Erf", "Exp", "Abs", "Sin", "Cos", "Tan", "Atan", "Asinh", "Ceil", "Floor", "Round", "Neg", "Sign"),
@@ -172,11 +176,33 @@ CASES: Mapping[str, Quantized] = {
     "Conv3D": _one("Conv", (1, 3, 4, 5, 6), {"w": _f(4, 3, 2, 3, 3), "b": _f(4)}),
     "DepthwiseConv2D": _one("Conv", _MAP, {"w": _f(4, 1, 3, 3), "b": _f(4)}, group=4, pads=[1] * 4),
     "ConvTranspose2D": _one("ConvTranspose", (1, 3, 5, 6), {"w": _f(3, 4, 2, 2), "b": _f(4)}, strides=[2, 2]),
+    "ConvTranspose3D": _one("ConvTranspose", (1, 3, 3, 4, 4), {"w": _f(3, 4, 2, 2, 2), "b": _f(4)}, strides=[2, 2, 2]),
+    "ConvTranspose3D in groups": _one(
+        *("ConvTranspose", (2, 4, 3, 4, 4), {"w": _f(4, 3, 3, 2, 3), "b": _f(6)}),
+        **{"strides": [2, 1, 2], "group": 2, "pads": [1, 0, 1, 0, 1, 1], "output_padding": [1, 0, 0]},
+    ),
+    "ConvTranspose3D, dilated": _one(
+        "ConvTranspose", (1, 3, 3, 4, 4), {"w": _f(3, 4, 2, 2, 3)}, dilations=[2, 1, 2], strides=[1, 2, 3]
+    ),
+    "ConvTranspose3D and BatchNorm": Quantized(
+        (1, 3, 3, 4, 4),
+        (
+            ("ConvTranspose", ("x", "w", "b"), ("c",), {"strides": [2, 2, 2]}),
+            ("BatchNormalization", ("c", "s", "o", "m", "v"), ("y",), {}),
+        ),
+        {"w": _f(3, 4, 2, 2, 2), "b": _f(4), "s": _f(4) + 1, "o": _f(4), "m": _f(4), "v": np.abs(_f(4)) + _HALF},
+        between=("c",),
+    ),
+    "ConvTranspose2D of two images": _one(
+        "ConvTranspose", (2, 3, 4, 5), {"w": _f(3, 4, 3, 2), "b": _f(4)}, strides=[2, 2]
+    ),
     "Gemm": _one("Gemm", (1, 9), {"w": _f(9, 5), "b": _f(5)}),
     "BatchNorm": _one("BatchNormalization", _MAP, {"s": _f(4) + 1, "o": _f(4), "m": _f(4), "v": np.abs(_f(4)) + _HALF}),
     "LayerNorm": _one("LayerNormalization", _TOKENS, {"s": _f(8) + 1, "o": _f(8)}),
     "InstanceNorm": _one("InstanceNormalization", _MAP, {"s": _f(4) + 1, "o": _f(4)}),
     "GroupNorm": _one("GroupNormalization", _MAP, {"s": _f(4) + 1, "o": _f(4)}, num_groups=2),
+    "MeanVarianceNormalization": _one("MeanVarianceNormalization", (2, 4, 5, 6)),
+    "MeanVarianceNormalization of channels": _one("MeanVarianceNormalization", (2, 4, 5, 6), axes=[1]),
     "RMSNorm": _one("RMSNormalization", _TOKENS, {"s": _f(8) + 1}),
     "L2 normalise": _one("LpNormalization", _TOKENS, axis=-1, p=2),
     "Softmax": _one("Softmax", _TOKENS),
@@ -214,6 +240,13 @@ CASES: Mapping[str, Quantized] = {
     ),
     "embedding": _one("Gather", (1, 6, 4), {"i": _i(3, 1, 0, 3)}, axis=1),
     "GatherElements": _one("GatherElements", (1, 6, 4), {"i": RNG.integers(0, 6, (1, 3, 4))}, axis=1),
+    "Einsum": Quantized((1, 2, 5, 8), (("Einsum", ("x", "x"), ("y",), {"equation": "bhid,bhjd->bhij"}),)),
+    "Einsum, turned": Quantized((1, 5, 2, 8), (("Einsum", ("x", "x"), ("y",), {"equation": "bqhd,bkhd->bkhq"}),)),
+    "Einsum with weights": _one("Einsum", _TOKENS, {"w": _f(8, 2, 4)}, equation="bid,dhe->bhie"),
+    "Einsum, weights first": Quantized(
+        _TOKENS, (("Einsum", ("w", "x"), ("y",), {"equation": "od,...d->...o"}),), {"w": _f(5, 8)}
+    ),
+    "Einsum of one": Quantized((1, 5, 2, 8), (("Einsum", ("x",), ("y",), {"equation": "bqhd->dbq"}),)),
     "attention": _attention(),
     "Attention": Quantized(
         _TOKENS, (("Attention", ("x", "x", "x"), ("y",), {"q_num_heads": 2, "kv_num_heads": 2}),), {}
@@ -246,17 +279,32 @@ CASES: Mapping[str, Quantized] = {
     ),
     "MaxPool": _one("MaxPool", (1, 3, 6, 6), kernel_shape=[2, 2], strides=[2, 2]),
     "AveragePool": _one("AveragePool", (1, 3, 6, 6), kernel_shape=[2, 2], strides=[2, 2]),
+    "AveragePool3D": _one("AveragePool", _VOLUME, kernel_shape=[2, 2, 2], strides=[2, 2, 2]),
+    "AveragePool3D, padded": _one(
+        "AveragePool", (2, 3, 4, 6, 6), kernel_shape=[3, 3, 3], strides=[1, 2, 2], pads=[1] * 6
+    ),
+    "AveragePool3D, padding counts": _one(
+        *("AveragePool", _VOLUME),
+        **{"kernel_shape": [3, 2, 3], "strides": [2, 2, 2], "pads": [1] * 6, "count_include_pad": 1, "ceil_mode": 1},
+    ),
+    "GlobalAveragePool3D": _one("GlobalAveragePool", _VOLUME),
     "GlobalAveragePool": _one("GlobalAveragePool", _MAP),
     "LpPool": _one("LpPool", (1, 3, 6, 6), kernel_shape=[2, 3], strides=[2, 3]),
     "LpPool, sizes": _one("LpPool", (1, 3, 6, 6), kernel_shape=[3, 2], strides=[3, 2], p=1),
     "LpPool, windows that overlap": _one("LpPool", (1, 3, 6, 6), kernel_shape=[3, 3], strides=[2, 2]),
     "GlobalLpPool": _one("GlobalLpPool", _MAP),
-    **{
-        f"Resize {mode}": Quantized(
-            _MAP, (("Resize", ("x", "", "", "sizes"), ("y",), {"mode": mode}),), {"sizes": _TWICE}
-        )
-        for mode in ("linear", "nearest")
-    },
+    **{f"Resize {mode}": _resized(_MAP, (1, 4, 10, 12), mode=mode) for mode in ("linear", "nearest")},
+    **{f"Resize3D {mode}": _resized(_VOLUME, (1, 3, 8, 12, 12), mode=mode) for mode in ("linear", "nearest")},
+    "Resize3D nearest, channels last": _resized((2, 3, 4, 5, 6), (2, 5, 7, 10, 6), mode="nearest"),
+    "Resize3D linear, of one axis": _resized(_VOLUME, (1, 3, 8, 6, 6), mode="linear"),
+    "Resize3D linear, smaller": _resized((1, 3, 7, 6, 5), (1, 3, 5, 9, 4), mode="linear"),
+    "Resize linear, uneven": _resized(_MAP, (1, 4, 7, 9), mode="linear"),
+    "Resize linear, antialias": _resized((1, 4, 10, 12), (1, 4, 5, 7), mode="linear", antialias=1),
+    "Resize cubic": _resized(_MAP, (1, 4, 10, 12), mode="cubic"),
+    "Resize cubic, antialias": _resized((1, 4, 10, 12), (1, 4, 5, 7), mode="cubic", antialias=1),
+    "Resize cubic, inside": _resized(_MAP, (1, 4, 8, 11), mode="cubic", exclude_outside=1, cubic_coeff_a=-0.5),
+    "Resize cubic of two images": _resized((2, 4, 2, 3), (2, 4, 5, 8), mode="cubic"),
+    "Resize linear of two images": _resized((2, 4, 5, 6), (2, 4, 10, 12), mode="linear"),
     "Pad": _one("Pad", (1, 3, 4, 5), {"p": _i(0, 0, 1, 1, 0, 0, 1, 2)}, mode="reflect"),
     "DepthToSpace": _one("DepthToSpace", (1, 8, 3, 4), blocksize=2),
 }

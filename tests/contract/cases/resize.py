@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from codegen.ir.quant import DType, Mode, Quant
-from codegen.ops import ResizeBilinear, ResizeNearest
+from codegen.ops import ResizeBilinear, ResizeNearest, ResizeWeighted
 from tests.contract.case import BOUNDS, F32, S8, S16, U8, A, Case, Y, in_modes, q, t
 
 
 def cases() -> Iterator[Case]:
     """All of them."""
-    yield from in_modes(bilinear_cases, wide_cases)
+    yield from in_modes(bilinear_cases, wide_cases, weighted_cases)
     yield from nearest_cases()
 
 
@@ -42,6 +42,25 @@ def wide_cases(mode: Mode) -> Iterator[Case]:
     for name, x, y in (("scaled", a, q(0.0005, -20000)), ("same", a, a), ("centred", b, b)):
         resize = ResizeBilinear(at, ((0, 0, 7), (3, 4, 1024)), x, y, S16, -32768, 32767, mode)
         yield Case(f"s16_{name}", resize, (t(S16, 1, 3, 5, 2),))
+
+
+def weighted_cases(mode: Mode) -> Iterator[Case]:
+    def resize(h: list[list[int]], w: list[list[int]], x: Quant, y: Quant, dtype: DType, bits: int) -> ResizeWeighted:
+        h_windows, w_windows = (tuple((i, tuple(v)) for i, *v in windows) for windows in (h, w))
+        return ResizeWeighted(h_windows, w_windows, bits, x, y, dtype, dtype.low, dtype.high, mode)
+
+    cubic = [[0, 2048, 0, 0, 0], [0, -200, 1800, 520, -72], [1, -128, 1152, 1152, -128], [1, 0, 0, -1, 2049]]
+    wide = [[0, -3000, 27000, 9500, -732], [1, -2048, 18432, 18432, -2048], [0, 0, 0, 0, 32768]]
+    image, a, y = t(S8, 1, 5, 6, 3), q(0.1, -128), q(0.07, 5)
+    yield Case("cubic", resize(cubic, cubic, a, y, S8, 11), (image,))
+    yield Case("cubic_same", resize(cubic, cubic[1:], a, a, S8, 11), (image,))
+    yield Case("cubic_row", resize([[0, 2048]], [[1, 100, 948, 1000]] * 2, A, Y, S8, 11), (t(S8, 1, 1, 4, 5, quant=A),))
+    yield Case("cubic_u8", resize(cubic, cubic, q(0.1, 255), q(0.2, 7), U8, 11), (t(U8, 1, 5, 6, 2),))
+    yield Case("cubic_coarse", resize([[0, -6, 14]], [[0, 3, 5], [3, 12, -4]], a, y, S8, 3), (image,))
+    b, c = q(0.0007, -32768), q(0.0003, 1234)
+    for name, x, z in (("scaled", b, q(0.0005, -20000)), ("same", b, b), ("centred", c, c)):
+        yield Case(f"cubic16_{name}", resize(wide, wide, x, z, S16, 15), (t(S16, 1, 5, 6, 2),))
+    yield Case("cubic16_bytes", resize(wide, wide[:2], q(0.1, 3), q(0.001), S16, 15), (image,))
 
 
 def nearest_cases() -> Iterator[Case]:

@@ -11,7 +11,9 @@ import onnx
 import pytest
 
 from codegen.errors import CompileError
+from codegen.ir.graph import Graph
 from codegen.ir.quant import DType, Mode
+from codegen.ops import ResizeBilinear, ResizeWeighted
 
 from .models import MICROSOFT, Net, agrees, imported, kinds
 
@@ -38,6 +40,17 @@ POOLS: dict[str, tuple[tuple[int, ...], str, dict[str, Any]]] = {
         {"kernel_shape": [3, 2], "strides": [3, 3], "ceil_mode": 1, "pads": [1, 1, 1, 1], "count_include_pad": 1},
     ),
     "average_one_axis": ((1, 3, 9), "AveragePool", {"kernel_shape": [3], "pads": [1, 1]}),
+    "average_three_axes": ((2, 3, 4, 6, 5), "AveragePool", {"kernel_shape": [2, 3, 2], "strides": [2, 1, 2]}),
+    "average_three_axes_pads": (
+        (1, 3, 4, 5, 5),
+        "AveragePool",
+        {"kernel_shape": [3, 2, 3], "pads": [1, 0, 1, 1, 1, 0]},
+    ),
+    "average_three_axes_included": (
+        (1, 3, 4, 6, 5),
+        "AveragePool",
+        {"kernel_shape": [3, 2, 3], "strides": [2] * 3, "ceil_mode": 1, "pads": [1] * 6, "count_include_pad": 1},
+    ),
     "average_whole": ((1, 3, 9, 8), "AveragePool", {"kernel_shape": [9, 8]}),
     "global": ((1, 3, 9, 8), "GlobalAveragePool", {}),
     "global_one_axis": ((1, 3, 9), "GlobalAveragePool", {}),
@@ -54,6 +67,14 @@ def test_pool_equals_onnx_runtime(name: str, mode: Mode, tmp_path: Path) -> None
     scale = (0.05, 3) if "ax" in op else (0.0237, -5)
     share = 0.3 if mode == "tflite" else 0.05  # two roundings
     agrees(net.model(net.qdq(y, *scale), opset=19, ir_version=9), tmp_path, share=share, mode=mode)
+
+
+def test_a_mean_whose_windows_have_many_sizes_over_three_axes_is_of_real_numbers(tmp_path: Path) -> None:
+    for size, pad, kind in ((3, 1, "AveragePool2D"), (5, 2, "FloatAveragePool2D")):
+        net = Net()
+        x = net.qdq(net.input((1, 2, 6, 5, 5)), 0.05, 3)
+        y = net.op("AveragePool", x, kernel_shape=[size, 1, 1], pads=[pad, 0, 0, pad, 0, 0])
+        assert kind in kinds(agrees(net.model(net.qdq(y, 0.0237, -5)), tmp_path))
 
 
 def test_window_over_everything_is_a_global_pool(tmp_path: Path) -> None:
@@ -241,6 +262,48 @@ def test_resize_linear(transformation: str, scales: tuple[float, float], mode: M
         coordinate_transformation_mode=transformation,
     )
     agrees(net.model(net.qdq(y, 0.04, -3)), tmp_path, share=0.1, mode=mode)
+
+
+@pytest.mark.parametrize("transformation", TRANSFORMATIONS)
+@pytest.mark.parametrize("scales", [(2.0, 2.0), (0.5, 2.2)])
+@pytest.mark.parametrize("mode", ["ort", "single", "tflite"])
+def test_resize_cubic(transformation: str, scales: tuple[float, float], mode: Mode, tmp_path: Path) -> None:
+    net = Net()
+    y = net.op(
+        "Resize",
+        net.qdq(net.input((1, 2, 4, 5)), 0.05, 3),
+        "",
+        net.const([1, 1, *scales], np.float32),
+        mode="cubic",
+        coordinate_transformation_mode=transformation,
+    )
+    graph = agrees(net.model(net.qdq(y, 0.04, -3)), tmp_path, share=0.1, mode=mode)
+    assert kinds(graph) == ["ResizeWeighted"]
+
+
+def test_resize_of_words_has_as_many_bits_of_weights_as_they_need(tmp_path: Path) -> None:
+    for given, size, bits in ((4, 8, 2), (4, 7, 15), (2, 512, 0)):
+        graph = resized((1, 2, given, 5), (1, 2, size, 5), np.int16, tmp_path, mode="linear")
+        (op,) = (n.op for n in graph.nodes if isinstance(n.op, ResizeBilinear | ResizeWeighted))
+        assert getattr(op, "bits", 0) == bits
+
+
+@pytest.mark.parametrize(
+    ("dtype", "smooth", "kind"),
+    [(np.int8, 1, "ResizeWeighted"), (np.int16, 0, "ResizeWeighted"), (np.int16, 1, "FloatTaps")],
+)
+def test_resize_of_three_axes(dtype: Any, smooth: int, kind: str, tmp_path: Path) -> None:
+    graph = resized((1, 2, 8, 6, 4), (1, 2, 4, 3, 2), dtype, tmp_path, mode="linear", antialias=smooth)
+    assert kind in kinds(graph)
+
+
+def resized(shape: tuple[int, ...], sizes: tuple[int, ...], dtype: Any, folder: Path, **attributes: Any) -> Graph:
+    """A Resize that agrees with ONNX Runtime; what 16 bits hold between two axes is rounded twice."""
+    net = Net()
+    x = net.qdq(net.input(shape), 0.0005, 3, dtype)
+    y = net.op("Resize", x, "", "", net.const(sizes, np.int64), **attributes)
+    model = net.model(net.qdq(y, 0.0005, 3, dtype), opset=21, ir_version=10)
+    return agrees(model, folder, share=0.5 if len(shape) > 4 else 0.1, mode="single")
 
 
 def test_resize_of_one_axis_and_of_channels_last(tmp_path: Path) -> None:

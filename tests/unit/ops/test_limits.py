@@ -22,6 +22,7 @@ from codegen.ops import (
     LayerNorm,
     LogSoftmax,
     Recurrent,
+    ResizeWeighted,
     ScaledSum,
     Sigmoid16,
     Softmax,
@@ -59,6 +60,11 @@ def sum_of(count: int, scale: float = 1.0) -> Op:
     return ScaledSum((q(scale),) * count, (1,) * count, ONE, S8, -128, 127)
 
 
+def weighed(bits: int, more: int = 0) -> Op:
+    window = (0, ((more << bits) + (1 << bits), -(more << bits)))
+    return ResizeWeighted((window,), ((0, (1 << bits,)),), bits, ONE, ONE, S8, -128, 127, "single")
+
+
 def log_to(scale: float) -> Op:
     return LogSoftmax(q(0.1), q(scale), S8, "single")
 
@@ -74,6 +80,11 @@ SIZES = {
     "REDUCTION-05": ((SUM, (t(1, 129, 127, 1),)), (SUM, (t(1, 128, 128, 1),))),
     "REDUCTION-08": ((L2Norm(0), (t(1, 32767),)), (L2Norm(0), (t(1, 32768),))),
     "REDUCTION-14": ((NORM, (t(1, 1 << 23),)), (NORM, (t(1, (1 << 23) + 1),))),
+    "RESIZE-06": ((weighed(15), (t(1, 2, 1, 1),)), (weighed(16), (t(1, 2, 1, 1),))),
+    "RESIZE-07": (
+        (weighed(15, 1), (t(1, 2, 1, 1, dtype=S16),)),
+        (weighed(15, 2), (t(1, 2, 1, 1, dtype=S16),)),
+    ),
     "REDUCTION-17": ((sum_of(15), BYTE * 15), (sum_of(16), BYTE * 16)),
     "REDUCTION-10": ((AddN(ONE, ONE, -128, 127), BYTE * 15), (AddN(ONE, ONE, -128, 127), BYTE * 16)),
     "ACTIVATION-04": ((TFLITE_SOFTMAX, (t(1, 4095),)), (TFLITE_SOFTMAX, (t(1, 4096),))),

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
-from codegen.errors import OperatorLimit
+from codegen.errors import InputsDoNotFit, OperatorLimit
 from codegen.ir.op import RowRule
 from codegen.ir.quant import MODES, DType, Mode, Quant, TensorType
-from codegen.ops import ResizeBilinear, check_limits
-from codegen.ops.average import Averaging
-from codegen.ops.resize import WEIGHT_ONE, Tap
+from codegen.ops import ResizeBilinear, ResizeWeighted, check_limits
+from codegen.ops.average import Averaging, averaged
+from codegen.ops.resize import WEIGHT_ONE, Tap, Weights
 from tests.support.graphs import random_array
 from tests.unit.ops import plain
 from tests.unit.ops.test_pool import plain_average
@@ -67,3 +67,58 @@ def test_rows_that_are_not_neighbours_are_refused() -> None:
     op = ResizeBilinear(((0, 2, 5),), ((0, 0, 0),), *(Quant(1.0),) * 2, DType.S8, -128, 127, "single")
     with pytest.raises(OperatorLimit, match="LAM-OPS-RESIZE-03"):
         check_limits(op, [TensorType((1, 3, 1, 1), DType.S8)])
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("same", [True, False])
+@pytest.mark.parametrize(("dtype", "bits"), [(DType.S8, 11), (DType.S16, 15)])
+def test_weighted_equals_loops(mode: Mode, same: bool, dtype: DType, bits: int) -> None:
+    rng, one = np.random.default_rng(bits), 1 << bits
+    x_quant = Quant(float(F32(0.1)), -20)
+    y_quant = x_quant if same else Quant(float(F32(0.13)), 7)
+    x = random_array(rng, (1, 5, 6, 2), dtype)
+    h, w = (windows(rng, n, out, one) for n, out in ((5, 7), (6, 4)))
+    op = ResizeWeighted(h, w, bits, x_quant, y_quant, dtype, dtype.low, dtype.high - 7, mode)
+    (y,) = op.golden([x])
+    assert y.shape == op.infer([TensorType(x.shape, dtype, x_quant)])[0].shape
+    how = Averaging(x_quant, y_quant, dtype, dtype.low, dtype.high - 7, mode, reach=op.averaging(dtype).reach)
+    for row, column, c in np.ndindex(7, 4, 2):
+        (i, u), (j, v) = h[row], w[column]
+        acc = sum(a * b * (int(x[0, i + m, j + n, c]) + 20) for m, a in enumerate(u) for n, b in enumerate(v))
+        assert abs(acc) <= how.reach
+        expected = averaged(how, np.array([acc]), one**2)[0]
+        if not (mode == "tflite" and same):
+            assert y[0, row, column, c] == expected
+        elif abs(y[0, row, column, c]) < dtype.high - 7:
+            assert abs(y[0, row, column, c] - (acc / one**2 - 20)) <= 0.5
+
+
+def windows(rng: np.random.Generator, length: int, count: int, one: int) -> tuple[Weights, ...]:
+    """Four taps each, some of them negative, that come to one."""
+    made = []
+    for _ in range(count):
+        weights = rng.integers(-one // 8, one // 2, 4)
+        weights[1] += one - weights.sum()
+        made.append((int(rng.integers(0, length - 3)), tuple(int(n) for n in weights)))
+    return tuple(made)
+
+
+def test_weighted_reads_the_rows_of_its_windows() -> None:
+    h = ((0, (1, 1)), (1, (2, 0)), (1, (0, 2)))
+    op = ResizeWeighted(h, ((0, (2,)),), 1, *(Quant(1.0),) * 2, DType.S8, -128, 127, "single")
+    ins = [TensorType((1, 3, 2, 1), DType.S8)]
+    assert op.rows(0, ins, op.infer(ins)) == RowRule(taps=2, table=(0, 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("h", "found"),
+    [
+        (((0, (1, 1)), (1, (2,))), "of one size"),
+        (((2, (1, 1)),), "outside"),
+        (((0, (1, 2)),), "come to"),
+    ],
+)
+def test_windows_that_are_none_are_refused(h: tuple[Weights, ...], found: str) -> None:
+    op = ResizeWeighted(h, ((0, (2,)),), 1, *(Quant(1.0),) * 2, DType.S8, -128, 127, "single")
+    with pytest.raises(InputsDoNotFit, match=found):
+        op.infer([TensorType((1, 3, 2, 1), DType.S8)])

@@ -9,6 +9,7 @@ import numpy as np
 
 from codegen.errors import AttributeBad, ShapeMismatch
 from codegen.frontends.onnx.nodes import OnnxNode, text_of
+from codegen.frontends.onnx.real.named_axes import as_product
 from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.real.algebra import Determinant, Einsum
 from codegen.real.elementwise import Binary
@@ -34,7 +35,8 @@ def einsum(r: Reading, node: OnnxNode) -> Sequence[str]:
         single = "".join(sorted(s for s in set(letters) if letters.count(s) == 1))
         right = ("..." if most else "") + single
     op = Einsum(tuple(_axes(t, n, most) for t, n in zip(terms, unnamed, strict=True)), _axes(right, most, most))
-    return [r.apply(op, inputs, node)]
+    op.infer([r.type(x) for x in inputs])
+    return [as_product(r, node, op, inputs) or r.apply(op, inputs, node)]
 
 
 def _axes(term: str, unnamed: int, most: int) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.ir.real import FLOAT32
 from codegen.real.elementwise import Binary
-from codegen.real.movement import Reshape
+from codegen.real.movement import Reshape, Transpose
 from codegen.real.normal import BatchNorm, InstanceNorm, LayerNorm, LocalResponseNorm, LpNorm
 
 _FACTORS_BY_CHANNEL = 21
@@ -47,6 +47,26 @@ def rms_normalization(r: Reading, node: OnnxNode) -> Sequence[str]:
     if r.type(x).dtype != FLOAT32 or node.integer("stash_type", 1) != 1:
         return ()
     return [r.apply(LayerNorm(r.axis(node, x, -1), _epsilon(node), centred=False), [x, r.value(node, 1)], node)]
+
+
+def mean_variance_normalization(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """MeanVarianceNormalization in float32: that of the axes that it names, which stand last then; nothing otherwise.
+
+    ONNX adds 1e-9 to the deviation; a variance with its square has that root where it is 0, and elsewhere nothing of it
+    is left in float32 either.
+    """
+    x = r.value(node, 0)
+    rank = r.rank(x)
+    axes = sorted(r.axes(node, node.integers("axes") if node.has("axes") else (0, 2, 3), rank))
+    kept = [i for i in range(rank) if i not in axes]
+    if not axes or r.type(x).dtype != FLOAT32:
+        return ()
+    perm = (*kept, *axes)
+    turned = x if perm == tuple(range(rank)) else r.apply(Transpose(perm), [x], node, "last")
+    one = r.constant(f"{node.name}:one", np.ones(1, np.float32))
+    normal = r.apply(LayerNorm(len(kept), 1e-18), [turned, one], node, "" if turned == x else "normal")
+    back = tuple(int(i) for i in np.argsort(perm))
+    return [normal if turned == x else r.apply(Transpose(back), [normal], node)]
 
 
 def group_normalization(r: Reading, node: OnnxNode) -> Sequence[str]:
@@ -93,5 +113,6 @@ TRANSLATORS: Table = {
     ("", "LRN"): local_response_normalization,
     ("", "LayerNormalization"): layer_normalization,
     ("", "LpNormalization"): lp_normalization,
+    ("", "MeanVarianceNormalization"): mean_variance_normalization,
     ("", "RMSNormalization"): rms_normalization,
 }

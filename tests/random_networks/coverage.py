@@ -16,7 +16,7 @@ SHARES = {
     "shared input and output rows": 0.20,
 }
 """What part of all networks must have each."""
-EACH_OPERATOR = 50
+EACH_OPERATOR = 40
 """Networks that each operator must be in, of the long run."""
 
 

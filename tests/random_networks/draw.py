@@ -140,6 +140,8 @@ class Drawing(Sketch):
     def fit(self, real: Array, dtype: DType) -> Quant:
         """A scale and zero point by which these numbers fill the type, some of them a little over its ends."""
         low, high = float(real.min()), float(real.max())
+        if not np.isfinite([low, high]).all():
+            raise Unfit("numbers that no scale has")
         scale = max((high - low) / (dtype.high - dtype.low) * self.rng.uniform(0.85, 1.2), 1e-6)
         scale = self.usable(2 * scale) if is_pot(self.mode) else scale
         zero = dtype.low - low / scale + self.int(-5, 5)

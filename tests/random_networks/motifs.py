@@ -29,6 +29,7 @@ from codegen.ops import (
     unary_table,
 )
 from tests.random_networks.draw import BYTES, Drawing, Unfit
+from tests.random_networks.state_motifs import gated
 from tests.random_networks.tflite_motifs import (
     compared,
     counted,
@@ -274,6 +275,7 @@ SINGLE: Sequence[tuple[Step, int]] = (
     (sum_of_three, 6),
     (sum_of_scales, 6),
     (running_sum, 7),
+    (gated, 7),
     (quotient, 4),
     (window_totals, 7),
     (compared, 9),

@@ -1,4 +1,4 @@
-"""What a network keeps between runs, as parts of random networks."""
+"""What a network keeps between runs, or from row to row, as parts of random networks."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import numpy as np
 
 from codegen.ir.quant import DType, Quant
 from codegen.ir.shape import Window
-from codegen.ops import Broadcast, Cast, Clamp, Concat, Lstm, Lut, Reshape, Slice, Svdf
+from codegen.ops import Broadcast, Cast, Clamp, Concat, Conv2D, Lstm, Lut, Recurrent, Reshape, Slice, Svdf
 from codegen.ops.lstm import GATE, Gate, squash
+from codegen.ops.recurrent import GATE_BITS, GATES, Cell, GateSteps, Squash
 from codegen.ops.sigmoid16 import OUTPUT
 from codegen.ops.signal import (
     Energy,
@@ -100,6 +101,46 @@ def recurrent(d: Drawing, x: str) -> str:
     for state, following in zip((hidden, cell), d.nodes[-1].outputs[1:], strict=True):
         d.becomes(state, following)
     return d.mul(x, d.conv(d.apply(Reshape((1, h, 1, units)), y), Window(1), Window(1), outputs=c))
+
+
+FUNCTIONS: dict[Cell, tuple[Squash, ...]] = {
+    "lstm": ("logistic", "tanh", "tanh"),
+    "gru": ("logistic", "tanh"),
+    "rnn": ("tanh",),
+}
+
+
+def gated(d: Drawing, x: str) -> str:
+    """A cell in integers down the rows, for all columns at once, as ONNX's recurrences become it."""
+    _, h, w, c = d.shape(x)
+    cell, units = d.pick(tuple(FUNCTIONS)), d.int(1, 4)
+    rows = GATES[cell] * units
+    own, bias = random_array(d.rng, (rows, 1, 1, c), DType.S8), d.rng.integers(-2000, 2000, rows).astype(np.int32)
+    plain = Conv2D(Window(1), Window(1), 1, d.quant(x).zero_point, None, DType.S32, None)
+    sums = d.apply(Reshape((h, w, rows)), d.apply(plain, x, d.const(own), d.const(bias)))
+    inner = random_array(d.rng, (rows, units), DType.S8)
+    each = rows if d.chance(0.3) else 1
+    reach = max(1, np.abs(d.data[sums].astype(np.int64)).max()), 1 << 22
+    ends = 3.0 * 2**GATE_BITS / np.array(reach)[:, None] * d.rng.uniform(0.5, 1, (2, each))
+    right = np.minimum(29 - np.frexp(ends.max(axis=0))[1], 40)
+    steps = np.rint(ends * 2.0**right).astype(np.int64)
+    how = {"reverse": d.chance(0.3), "coupled": d.chance(0.3), "reset_after": d.chance(0.5)}
+    op = Recurrent(
+        cell,
+        FUNCTIONS[cell],
+        GateSteps(*(tuple(part.tolist()) for part in (*steps, right))),
+        d.int(0, 2),
+        finer=cell == "rnn" and d.chance(0.5),
+        update=(1 << 30, 33),
+        squash=(1500000000, 32),
+        cell_scale=2.0**-27,
+        **how,
+    )
+    states = [random_array(d.rng, (w, units), DType.S16), d.rng.integers(-(2**28), 2**28, (w, units)).astype(np.int32)]
+    held = [d.const(state) for state in states[: 1 + (cell == "lstm")]]
+    shares = d.rng.integers(-(2**20), 2**20, rows).astype(np.int32)
+    y = d.apply(Reshape((1, h, w, units)), d.apply(op, sums, d.const(inner), d.const(shares), *held))
+    return d.conv(y, Window(1), Window(1), dtype=DType.S8)
 
 
 def sound(d: Drawing, x: str) -> str:

@@ -27,7 +27,7 @@ _CHANNEL = 4
 _GROUP = 12
 _PAIRS_CALL = 110
 _WORTH_A_VARIANT = 0.97
-_WHOLE_RUN, _TURN, _LONG_RUN = 12, 8, 128
+_WHOLE_RUN, _TURN, _LONG_RUN = 12, 8, 64
 """Taps that are written out without a loop, those of a turn, and those from which on a core may take longer turns."""
 
 

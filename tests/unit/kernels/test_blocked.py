@@ -74,9 +74,9 @@ def test_threes_are_taken_where_they_save_a_twentieth() -> None:
 
 def test_long_rows_of_several_pixels_have_longer_turns() -> None:
     """Not of one pixel, whose weights pass once, and not where a core's blocks have many sums."""
-    long = Work(6, 128, 128, 128)
+    long = Work(6, 64, 64, 64)
     assert turn_of(CORES["armv7m"], long) == 16
-    others = (replace(long, width=1), replace(long, run=64, taps=64), replace(long, run=136, taps=136))
+    others = (replace(long, width=1), replace(long, run=32, taps=32), replace(long, run=72, taps=72))
     assert [turn_of(CORES["armv7m"], work) for work in others] == [8, 8, 8]
     assert turn_of(CORES["rv32"], long) == 8
 

@@ -13,7 +13,7 @@ from codegen.target import plain_level
 
 _UNASKED = re.compile(rb"/\*.*?\*/|^#ifdef \w+_HOOK$.*?^#(?:else|endif)$", re.DOTALL | re.MULTILINE)
 """Comments, and what is compiled where a firmware defines NAME_HOOK alone."""
-_NO_CODE = re.compile(rb"\b(?:LAM_VIEW|LAM_AT|LAM_UNUSED|lam_order|lam_split|lam_keep_in_memory)\(")
+_NO_CODE = re.compile(rb"\b(?:LAM_VIEW|LAM_AT|LAM_UNUSED|lam_order|lam_split|lam_placed|lam_keep_in_memory)\(")
 _OPERATION = re.compile(rb"->|<<|>>|[-+*/%&|?<>]=?|[=\[]|\w\(")
 _CALL = re.compile(rb"\b(lam_\w+|LAM_SLIDE_\w+)\(")
 _FORM = re.compile(rb"\b(lam_mve_\w+)\((&job, [^;]*)\);")

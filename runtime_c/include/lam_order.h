@@ -39,4 +39,14 @@ static inline void *lam_split(void *p)
     return p;
 }
 
+/* p, of which no compiler knows any longer where it points: it is moved on where that is written, and no other pointer is
+ * kept in its place, whose register a block's sums need. */
+static inline const void *lam_placed(const void *p)
+{
+#if defined(__GNUC__) || defined(__clang__)
+    __asm__ volatile("" : "+r"(p));
+#endif
+    return p;
+}
+
 #endif /* LAM_ORDER_H */

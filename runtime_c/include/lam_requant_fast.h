@@ -68,6 +68,13 @@ static inline int32_t lam_high_product_and(int32_t a, int32_t b, int32_t more)
 #endif
 }
 
+/* floor((a * b + 2^31) / 2^32), of results that fit. */
+static inline int32_t lam_high_product_unsigned(int32_t a, uint32_t b)
+{
+    const int64_t product = (int64_t)a * b;
+    return (int32_t)(product >> 32) + (int32_t)(((uint64_t)product >> 31) & 1u);
+}
+
 /* floor((2 * a * b + 2^31) / 2^32), b 2^30 .. 2^31 - 1, of results that fit: a and the product with 2 * b - 2^32. */
 static inline int32_t lam_high_product_doubled(int32_t a, int32_t b)
 {
@@ -80,8 +87,7 @@ static inline int32_t lam_high_product_doubled(int32_t a, int32_t b)
     __asm__("mov.w %0, #0x80000000\n\tsmlal %0, %1, %1, %2" : "=&r"(low), "+r"(a) : "r"((uint32_t)b << 1));
     return a;
 #elif defined(__riscv)
-    const int64_t product = (int64_t)a * (uint32_t)((uint32_t)b << 1); /* MULHSU: twice b, once for all outputs of a channel */
-    return (int32_t)(product >> 32) + (int32_t)(((uint64_t)product >> 31) & 1u);
+    return lam_high_product_unsigned(a, (uint32_t)b << 1); /* twice b: once for all outputs of a channel */
 #else
     return lam_high_product_rounded((int32_t)(uint32_t)((uint64_t)(uint32_t)a << 1), b); /* the low 32 bits of 2 a */
 #endif
@@ -120,10 +126,26 @@ static inline int32_t lam_twice_tflite(int32_t acc, int32_t multiplier, int32_t 
     return ((rounded - ((rounded < 0) ? 1 : 0)) >> shift) + centre;
 }
 
-/* The same where all that is not above the zero point becomes the least output. */
+/* The same where all that is not above the zero point, -128 or more, becomes the least output.
+ *
+ * RISC-V has no instruction that saturates: sums that are not above 0 take the least value there is, which the clamp that
+ * follows turns into the least output, and leave out the product and all that comes after it.
+ */
 static inline int32_t lam_twice_low(int32_t acc, int32_t multiplier, int32_t shift, int32_t centre)
 {
+#if defined(__riscv) && defined(__GNUC__)
+    const uint32_t doubled = (uint32_t)multiplier << 1; /* for all outputs of a channel: not in the branch */
+    int32_t twice = INT32_MIN;
+    if (acc > 0) {
+        twice = (lam_high_product_unsigned(acc, doubled) >> shift) + centre;
+        if (twice < 2 * -128 + 1) {
+            __builtin_unreachable(); /* above the zero point: no lower bound is to be looked at */
+        }
+    }
+    return twice;
+#else
     return (lam_high_product_doubled(acc, multiplier) >> shift) + centre;
+#endif
 }
 
 /* Mode `tflite` with any exponent e: a shift below 0 is -1 - e for an e of 0 and more.  What depends on the shift alone is the
@@ -144,6 +166,16 @@ static inline int32_t lam_divided_away(int32_t v, int32_t shift, int32_t half)
     return (v - ((v < 0) ? 1 : 0) + half) >> shift;
 }
 
+/* v limited to low .. high. */
+static inline int32_t lam_limited(int32_t v, int32_t low, int32_t high)
+{
+    int32_t limited = lam_clamp_i32(v, low, high);
+#if defined(__riscv) && defined(__GNUC__)
+    __asm__("" : "+r"(limited)); /* no effect: the bounds are constants, but else the type's are found again, by two shifts */
+#endif
+    return limited;
+}
+
 /* floor(v / 2), saturated to -128 .. 127. */
 static inline int32_t lam_halved_s8(int32_t v)
 {
@@ -152,7 +184,7 @@ static inline int32_t lam_halved_s8(int32_t v)
     __asm__("ssat %0, #8, %1, asr #1" : "=r"(half) : "r"(v));
     return half;
 #else
-    return lam_clamp_i32(v >> 1, -128, 127);
+    return lam_limited(v >> 1, -128, 127);
 #endif
 }
 
@@ -164,7 +196,7 @@ static inline int32_t lam_halved_u8(int32_t v)
     __asm__("usat %0, #8, %1, asr #1" : "=r"(half) : "r"(v));
     return half;
 #else
-    return lam_clamp_i32(v >> 1, 0, 255);
+    return lam_limited(v >> 1, 0, 255);
 #endif
 }
 
@@ -176,7 +208,7 @@ static inline int32_t lam_halved_u7(int32_t v)
     __asm__("usat %0, #7, %1, asr #1" : "=r"(half) : "r"(v));
     return half;
 #else
-    return lam_clamp_i32(v >> 1, 0, 127);
+    return lam_limited(v >> 1, 0, 127);
 #endif
 }
 

@@ -16,7 +16,18 @@ from codegen.ir.form import Field, Scratch, Told
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Shape, Window, row_pixels
-from codegen.kernels.blocked.registers import Choice, Core, Work, chips_of, choose, conv_mix, turn_of
+from codegen.kernels.blocked.registers import (
+    Choice,
+    Core,
+    Work,
+    chips_of,
+    choose,
+    conv_mix,
+    in_windows,
+    turn_of,
+    windows_bytes,
+    windows_mix,
+)
 from codegen.kernels.conv2d import is_pointwise
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant
 from codegen.kernels.gather import Columns, block_columns, gathered_bytes
@@ -58,6 +69,8 @@ class BlockedContext(RunSizes):
     `planar`: weights lie channel by channel, and two pixels by two channels are summed by lam_armv6m_sum_2x2.
     `copied`: the inputs of a block are read from scratch, so that its outputs may be stored over them.
     `two_groups`: a single pixel beside larger blocks takes two groups of channels at once.
+    `windows`: what each pixel of a piece's first block reads of each of `window_rows` kernel rows, in bytes, where the
+    blocks read copies of whole windows: everything else is then that of a pointwise layer of so many inputs.
     """
 
     x_t: str
@@ -71,6 +84,8 @@ class BlockedContext(RunSizes):
     fields: Fields | None
     copied: bool = False
     two_groups: bool = False
+    windows: tuple[tuple[Columns, ...], ...] = ()
+    window_rows: int = 1
 
     @property
     def told(self) -> Told:
@@ -147,6 +162,15 @@ class BlockedContext(RunSizes):
         """From where the last tap was read to the next run; a loop over turns has moved on by them."""
         return self.run_step - (self.turns * self.unroll if looped else 0)
 
+    def copy_at(self, pixel: int) -> int:
+        """Where the copy of a pixel's window begins."""
+        return pixel * self.run
+
+    @property
+    def window_run(self) -> int:
+        """Bytes of a window in one kernel row."""
+        return self.run // self.window_rows
+
     @property
     def gathers(self) -> bool:
         """Whether any block reads a copy."""
@@ -184,15 +208,23 @@ def _fit(core: Core, node: NodeOf[Conv2D | Dense], *, copied: bool = False) -> F
     c_out = node.outs[0].shape[-1]
     bytewise = not sums.bits
     work = replace(_work(node), two_groups=bytewise and c_out % _TWO_GROUPS == 0, c_out=c_out if bytewise else 0)
-    choice = choose(replace(core, pairs=0) if plain else core, work, once=copied)
+    used = replace(core, pairs=0) if plain else core
+    whole = in_windows(used, work, c_out) if bytewise and windows(node.op)[1].dilation == 1 else None
+    choice = choose(used, whole or work, once=copied)
     planar = not sums.bits and core.pairs > 0 and sums.x is DType.S8 and 2 in choice.sizes and choice.channels == 2
     context = _context(core, node, sums, choice, planar=planar)
-    scratch = _gathered(node, context)
+    scratch = _gathered(node, context.pieces)
+    if whole is not None:
+        context = _with_windows(core, whole, node, context)
+        near = _gathered(node, pieces_of(choose(used, work), windows(node.op)[1], node.ins[0].shape, c_out))
+        scratch = replace(scratch, bytes=max(near.bytes, windows_bytes(used, whole)))
     params, headers = _params(sums, context), context.rq.headers
     own = ("lam_armv6m.h",) if planar else ()
     in_place = _is_pointwise(node) and context.c_out <= context.channels and choice.once
-    why = _why(choice, scratch, sums.bits)
-    mix = conv_mix(core, work, choice, context.c_out) if isinstance(op, Conv2D) else None
+    why = _why(choice, scratch, sums.bits, windows=whole is not None)
+    mix = conv_mix(core, whole or work, choice, context.c_out) if isinstance(op, Conv2D) else None
+    if mix is not None and whole is not None:
+        mix = mix + windows_mix(core, work)
     return Fit(context, params, (scratch,), why, headers=(*headers, *own), mix=mix, in_place=in_place)
 
 
@@ -250,6 +282,18 @@ def _context(
     )
 
 
+def _with_windows(core: Core, whole: Work, node: NodeOf[Conv2D | Dense], k: BlockedContext) -> BlockedContext:
+    """The same where blocks read copies of whole windows."""
+    h, w = windows(node.op)
+    w_in, c_in = row_pixels(node.ins[0].shape), node.ins[0].shape[-1]
+    read = tuple(
+        tuple(block_columns(w, w_in, piece.first + p, 1).in_bytes(c_in) for p in range(piece.pixels))
+        for piece in k.pieces
+    )
+    one = replace(k, c_in=whole.taps, kernel_h=1, stride=1, pad=0, runs=1, run=whole.run, run_step=whole.run)
+    return replace(one, unroll=turn_of(core, whole), windows=read, window_rows=h.size)
+
+
 def packed(weights: Array, channels: int) -> Array:
     """Weights [Cout, ...] in the order of reading: `channels` at a time, tap by tap; then those left over."""
     flat = weights.reshape(len(weights), -1)
@@ -295,16 +339,18 @@ def _params(sums: Weighted, k: BlockedContext) -> tuple[Field, ...]:
     return (sums.bias_field(), *zero, *numbers, *shift, _weights(sums, k))
 
 
-def _gathered(node: NodeOf[Conv2D | Dense], context: BlockedContext) -> Scratch:
+def _gathered(node: NodeOf[Conv2D | Dense], pieces: tuple[Piece, ...]) -> Scratch:
     """Copies of the columns of the largest block that reaches over an edge."""
     h, w = windows(node.op)
-    reaching = [p.pixels for p in context.pieces if not p.columns.inside]
-    return Scratch("columns", gathered_bytes(h.size, max(reaching), w, context.c_in, 1) if reaching else 0)
+    reaching, c_in = [p.pixels for p in pieces if not p.columns.inside], node.ins[0].shape[-1]
+    return Scratch("columns", gathered_bytes(h.size, max(reaching), w, c_in, 1) if reaching else 0)
 
 
-def _why(choice: Choice, scratch: Scratch, bits: int) -> str:
+def _why(choice: Choice, scratch: Scratch, bits: int, *, windows: bool = False) -> str:
     sizes = " and ".join(f"{pixels} x {choice.channels_of(pixels)}" for pixels in choice.sizes)
     edges = ", edges copied beside padding" if scratch.bytes else ""
+    if windows:
+        edges = ", windows copied to one run each"
     few = f", weights of {bits} bits" if bits else ""
     return f"blocks of {sizes} sums, {choice.cost:.2f} instructions per product{edges}{few}"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, product
 
 from codegen.ir.form import Mix
 from codegen.records import record
@@ -20,15 +20,18 @@ _CHANNELS = (1, 2, 4, 8)
 _UNEVEN = (3, 6)
 """Of most numbers of channels these leave some over, which are code of their own: worth it where they save 5 %."""
 _WORTH_A_REST = 0.95
+_NO_REST = 24
 _POINTERS = 2
 _LOOP = 4
 _RUN = 6
 _CHANNEL = 4
 _GROUP = 12
 _PAIRS_CALL = 110
+_COPIED_RUN = 6
 _WORTH_A_VARIANT = 0.97
 _WHOLE_RUN, _TURN, _LONG_RUN = 12, 8, 128
-"""Taps that are written out without a loop, those of a turn, and those from which on a core may take longer turns."""
+"""Taps that are written out without a loop, those of a turn, and those of each of several runs from which on a core may
+take longer turns."""
 
 
 @record
@@ -47,6 +50,7 @@ class Core:
         turn: taps per turn of a long inner loop of several pixels: of blocks with few sums a turn's own instructions
             are a larger part.
         uneven: whether threes and sixes of channels are tried.
+        copied: instructions per byte of a short copy: more where it is a call.
     """
 
     name: str
@@ -59,11 +63,12 @@ class Core:
     pairs: int = 0
     turn: int = 8
     uneven: bool = False
+    copied: int = 2
 
 
 CORES = {
     "armv7m": Core("armv7m", 14, 1, 4095, 6, turn=16),
-    "armv6m": Core("armv6m", 10, 3, 31, 24, load=2, high=5, pairs=16),
+    "armv6m": Core("armv6m", 10, 3, 31, 24, load=2, high=5, pairs=16, copied=8),
     "rv32": Core("rv32", 28, 2, 2047, 8, uneven=True),
     "c99": Core("c99", 28, 2, 2047, 10),
 }
@@ -132,8 +137,37 @@ def unrolled(run: int) -> int:
 
 def turn_of(core: Core, work: Work) -> int:
     """The same for blocks of a row, whose code is used for every pixel."""
-    long = work.width > 1 and work.run >= _LONG_RUN and work.run % core.turn == 0
-    return core.turn if long else unrolled(work.run)
+    long = work.taps == work.run or work.run >= _LONG_RUN
+    return core.turn if long and work.width > 1 and work.run % core.turn == 0 else unrolled(work.run)
+
+
+def in_windows(core: Core, work: Work, c_out: int) -> Work | None:
+    """The same with the windows of a block copied, so that each is one run: where that saves with so many channels.
+
+    All channels of a block read the copy: short runs gain where the groups are many.  A layer of more channels has it
+    if one of fewer has, whose scratch is the other's too.
+    """
+    if work.run == work.taps or work.width == 1:
+        return None
+    plain = replace(work, two_groups=False, c_out=_NO_REST if work.c_out else 0)
+    windows = replace(plain, run=work.taps, step=work.taps)
+    cost = choose(core, windows).cost + _copied(core, work).instructions / (work.taps * c_out)
+    if cost >= choose(core, plain).cost * _WORTH_A_VARIANT:
+        return None
+    return replace(windows, two_groups=work.two_groups, c_out=work.c_out)
+
+
+def windows_bytes(core: Core, windows: Work) -> int:
+    """Scratch for the windows of the largest block, of any number of channels."""
+    kinds = product((False, True), (0, _NO_REST))
+    choices = [choose(core, replace(windows, two_groups=two, c_out=n)) for two, n in kinds]
+    return max(size for choice in choices for size in choice.sizes) * windows.taps
+
+
+def _copied(core: Core, work: Work) -> Mix:
+    """What the copy of one window takes."""
+    moved = work.taps * core.copied // 2
+    return Mix(work.taps // work.run * _COPIED_RUN, load=moved, store=moved)
 
 
 @cache
@@ -231,6 +265,11 @@ def _group(core: Core, work: Work, pixels: int, channels: int) -> float:
         sums = work.taps * tap + -(-work.taps // turn_of(core, work)) * _LOOP
     rows = work.taps // work.run
     return sums + (rows * _RUN if rows > 1 else 0) + channels * (_CHANNEL + pixels * core.requant) + _GROUP
+
+
+def windows_mix(core: Core, work: Work) -> Mix:
+    """What the copies of a row's windows take; `work` is as it was without them."""
+    return _copied(core, work).times(work.width)
 
 
 def conv_mix(core: Core, work: Work, choice: Choice, c_out: int) -> Mix:

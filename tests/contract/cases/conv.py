@@ -49,7 +49,7 @@ def conv_cases(mode: Mode) -> Iterator[Case]:
         "pointwise": conv(t(S8, 1, 2, 3, 5), window(1), window(1), 7),
         "wide_input": conv(t(S16, 1, 3, 3, 2), same, same, 2),
     }
-    shapes |= _blocks(conv) | _pairs(conv) | _slides(conv) | _vectors(conv)
+    shapes |= _blocks(conv) | _pairs(conv) | _windows(conv) | _slides(conv) | _vectors(conv)
     for name, case in shapes.items():
         yield replace(case, name=name)
 
@@ -111,6 +111,17 @@ def _pairs(conv: Callable[..., Case]) -> dict[str, Case]:
         "pairs_dilated_down": conv(t(S8, 1, 4, 12, 16), window(3, 1, 2, 2, 2), same, 16),
         "pairs_far_pads": conv(t(S8, 1, 3, 2, 16), same, window(3, 1, 1, 2, 3), 17),
         "pairs_short": conv(t(S8, 1, 3, 3, 16), same, same, 16, reach=400),
+    }
+
+
+def _windows(conv: Callable[..., Case]) -> dict[str, Case]:
+    """Many short runs and many outputs: whole windows are copied, some of them beside padding."""
+    tall, wide = window(9, 2, 1, 4, 4), window(4, 2, 1, 1, 1)
+    return {
+        "windows": conv(t(S8, 1, 9, 10, 1), tall, wide, 64),
+        "windows_of_a_long_row": conv(t(S8, 1, 10, 27, 1), window(10), window(3), 66, factors=1),
+        "windows_unsigned": conv(t(U8, 1, 9, 12, 1), tall, window(3, 1, 1, 1, 1), 64, y=U8),
+        "windows_far_pads": conv(t(S8, 1, 9, 3, 1), tall, window(3, 1, 1, 3, 3), 64),
     }
 
 

@@ -14,7 +14,18 @@ from codegen.ir.quant import DType, TensorType
 from codegen.ir.shape import Window
 from codegen.kernels.blocked import BLOCKED
 from codegen.kernels.blocked.conv import packed
-from codegen.kernels.blocked.registers import CORES, Slide, Work, choose, choose_slide, covers, fits, turn_of
+from codegen.kernels.blocked.registers import (
+    CORES,
+    Slide,
+    Work,
+    choose,
+    choose_slide,
+    covers,
+    fits,
+    in_windows,
+    turn_of,
+    windows_bytes,
+)
 from codegen.kernels.gather import block_columns, gathered_bytes
 from codegen.ops import Conv2D, make_requant
 from codegen.target import FEATURES
@@ -72,13 +83,26 @@ def test_threes_are_taken_where_they_save_a_twentieth() -> None:
     assert choose(CORES["rv32"], replace(work, c_out=4)).channels == 2
 
 
-def test_long_rows_of_several_pixels_have_longer_turns() -> None:
-    """Not of one pixel, whose weights pass once, and not where a core's blocks have many sums."""
-    long = Work(6, 128, 128, 128)
-    assert turn_of(CORES["armv7m"], long) == 16
-    others = (replace(long, width=1), replace(long, run=64, taps=64), replace(long, run=136, taps=136))
+def test_rows_of_several_pixels_have_longer_turns() -> None:
+    """Not of one pixel, whose weights pass once, not short runs of several, and not where blocks have many sums."""
+    point = Work(6, 16, 16, 16)
+    assert [turn_of(CORES["armv7m"], work) for work in (point, Work(6, 384, 128, 128))] == [16, 16]
+    others = (replace(point, width=1), replace(point, run=72, taps=72), replace(point, taps=48))
     assert [turn_of(CORES["armv7m"], work) for work in others] == [8, 8, 8]
-    assert turn_of(CORES["rv32"], long) == 8
+    assert turn_of(CORES["rv32"], point) == 8
+
+
+def test_windows_are_copied_where_short_runs_are_many_and_channels_too() -> None:
+    """A layer of more channels never takes less: its scratch is that of tiles."""
+    short = Work(5, 40, 4, 2, c_out=64)
+    for core in (CORES["armv7m"], CORES["armv6m"]):
+        assert in_windows(core, short, 64) == replace(short, run=40, step=40)
+        taken = [in_windows(core, replace(short, c_out=n), n) is not None for n in range(1, 65)]
+        assert taken == sorted(taken)
+        assert not taken[0]
+    assert in_windows(CORES["armv7m"], Work(48, 27, 9, 6, c_out=8), 8) is None
+    assert in_windows(CORES["armv7m"], Work(5, 64, 64, 64, c_out=64), 64) is None
+    assert windows_bytes(CORES["armv7m"], replace(short, run=40, step=40)) == 80
 
 
 def test_a_slide_reads_each_column_once() -> None:
@@ -122,12 +146,13 @@ def _conv(channels: int, outputs: int) -> NodeView:
 
 
 @pytest.mark.parametrize("core", CORES)
-def test_packing_adds_no_byte_and_scratch_does_not_depend_on_the_outputs(core: str) -> None:
+def test_packing_adds_no_byte_and_fewer_outputs_take_no_more_scratch(core: str) -> None:
     """Scratch is planned for whole layers, and serves tiles of their channels."""
     forms = [_form(_conv(6, n), core) for n in range(1, 20)]
     sizes = {f.name: f.values.size for f in forms[8].params}
     assert sizes == {"bias": 9, "x_zero_point": 1, "multiplier": 9, "shift": 9, "range": 3, "weights": 9 * 54}
-    assert len({form.scratch_bytes for form in forms}) == 1
+    scratch = [form.scratch_bytes for form in forms]
+    assert scratch == sorted(scratch)
     assert 0 < forms[8].scratch_bytes <= 3 * 10 * 6
     assert "instructions per product" in forms[8].why
 

@@ -47,6 +47,7 @@ BUILDS = {
     "gnu11-native-contract": "-std=gnu11 -O3 -march=native -ffp-contract=fast",
     "ubsan": "-std=c99 -O1 -g -fsanitize=undefined -fno-sanitize-recover=all",
     "no-long-product": "-std=c99 -O2 -fsanitize=undefined -fno-sanitize-recover=all -DLAM_NO_LONG_PRODUCT",
+    "riscv": "-std=c99 -O2 -fsanitize=undefined -fno-sanitize-recover=all -D__riscv",
     "m32": "-std=c99 -O2 -m32",
     "m32-ubsan": "-std=c99 -O1 -m32 -fsanitize=undefined -fno-sanitize-recover=all",
 }

@@ -208,6 +208,11 @@ CASES: Mapping[str, Quantized] = {
     "Softmax": _one("Softmax", _TOKENS),
     "LogSoftmax": _one("LogSoftmax", _TOKENS),
     **{op: _one(op, (1, 4, 3, 5), {"axes": _i(2)}, keepdims=0) for op in _REDUCTIONS},
+    "ReduceLogSum": Quantized(
+        (1, 4, 3, 5), (("Sigmoid", ("x",), ("s",), {}), ("ReduceLogSum", ("s", "axes"), ("y",), {})), {"axes": _i(1, 3)}
+    ),
+    "ReduceLogSumExp": _one("ReduceLogSumExp", (1, 4, 3, 5), {"axes": _i(2)}, keepdims=0),
+    "ReduceLogSumExp over all": _one("ReduceLogSumExp", (2, 4, 3, 5)),
     **{op: Quantized(_ROW, ((op, ("x",), ("y",), {"axis": 2}),), {}, TensorProto.INT64) for op in ("ArgMax", "ArgMin")},
     **{op: _chain(_ROW, {"t": _TENTH}, f"y = {op} x t", kind=TensorProto.BOOL) for op in _COMPARISONS},
     "And, Or, Xor, Not": _chain(

@@ -264,6 +264,7 @@ CASES: Mapping[str, Quantized] = {
     "PRelu": _one("PRelu", (1, 3, 4, 5), {"s": _f(3, 1, 1)}),
     "Pow": _one("Pow", _ROW, {"e": np.float32(2)}),
     "Div": _one("Div", _ROW, {"e": np.abs(_f(9)) + _HALF}),
+    "Mod": _one("Mod", _ROW, {"e": np.float32(0.3)}, fmod=1),
     "Max": _one("Max", _ROW, {"e": _f(1, 4, 1)}),
     "Max of two scales": _chain(_ROW, {}, "s = Sigmoid x", "y = Max x s"),
     "Min of three scales": _chain(_ROW, {}, "s = Sigmoid x", "t = Tanh x", "y = Min x s t"),

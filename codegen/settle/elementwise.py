@@ -22,6 +22,7 @@ from codegen.settle.affine import affine
 from codegen.settle.binary import binary, is_side, operand, with_rank
 from codegen.settle.chain import Function
 from codegen.settle.context import Context, array_of, is_scalar, real_bounds, refuse_unquantized, story
+from codegen.settle.float32.inputs import NeedsFloat
 from codegen.settle.float32.writer import Writer
 from codegen.settle.grid import on_grid
 from codegen.settle.join import clamped
@@ -59,6 +60,8 @@ _LINEAR: dict[str, Callable[[Array, int], tuple[Array | float, Array | float]]] 
 """Factor and offset of a tensor that is the operand `at`, the other one being the constant c."""
 
 _TINY = 2.0**-32
+_MOST_FACTOR = 2.0**14
+"""Steps of a result to one of a remainder of 16-bit numbers."""
 _MOST_PERIODS = 1000
 """Of a remainder of 16-bit numbers, which straight pieces make: four of them each, where rounding has it so."""
 
@@ -175,6 +178,9 @@ def _remainder_of_two(ctx: Context, node: RealNode, a: State, b: State) -> State
     shape = np.broadcast_shapes(*(s.shape for s in sides))
 
     def emit(request: Request) -> str:
+        if sides[0].quant.scale >= request.quant.scale * _MOST_FACTOR:
+            refusal = FormUnsupported(f"{node.op_type} to a scale of {request.quant.scale:.4g}", where=node.where)
+            raise NeedsFloat((node,), refusal)
         w = Writer(ctx, node)
         steps = [steps_of(w, Real(with_rank(ctx, s.value, len(shape)), s.quant)) for s in sides]
         return rescaled(ctx, w.apply(WholeArithmetic("fmod"), *steps), sides[0].quant.scale, request)

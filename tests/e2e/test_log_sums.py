@@ -102,6 +102,14 @@ def test_sums_that_32_bits_may_not_hold_and_long_rows_of_exponentials_stay_real_
     assert not is_whole(imported(written(log_of_exponentials((1, 5000), (1,)), np.int8)[0], tmp_path))
 
 
+@pytest.mark.parametrize("finer", [1e-5, 1e9])
+def test_results_of_scales_far_from_their_range_are_taken_too(finer: float, tmp_path: Path) -> None:
+    """By real numbers where the sum of two scales does not reach so far."""
+    for name in ("(2,)", "exp (2,)"):
+        steps = found(CASES[name], np.int16, tmp_path, finer)
+        assert np.abs(steps.golden - steps.runtime).max() < 1.01, name
+
+
 def test_c_is_golden_and_has_no_floats(tmp_path: Path) -> None:
     require_tool("gcc")
     graphs, feeds = list[Graph](), list[dict[str, Array]]()

@@ -98,6 +98,14 @@ def test_remainders_of_words_have_integers_where_few_pieces_make_them(tmp_path: 
     assert not is_whole(imported(of_a_number(0.7, np.int16, is_divisor=False), tmp_path))
 
 
+def test_results_of_tiny_steps_are_real_numbers(tmp_path: Path) -> None:
+    net = Net("mod")
+    op: Any = net.onnx
+    x, y = (net.quantized(net.input(n, SHAPE), SCALE) for n in "xy")
+    net.output(net.quantized(op.Mod(x, y, fmod=1), SCALE * 2.0**-14), "z")
+    assert not is_whole(imported(onnx.load_from_string(net.to_onnx()), tmp_path))
+
+
 @pytest.mark.parametrize("dtype", [np.int8, np.int16])
 def test_two_scales_stay_real_numbers(dtype: type, tmp_path: Path) -> None:
     assert not is_whole(imported(model_of(dtype, SHAPE, (SCALE, SCALE / 3)), tmp_path))

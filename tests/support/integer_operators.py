@@ -204,6 +204,8 @@ CASES: Mapping[str, Quantized] = {
     "MeanVarianceNormalization": _one("MeanVarianceNormalization", (2, 4, 5, 6)),
     "MeanVarianceNormalization of channels": _one("MeanVarianceNormalization", (2, 4, 5, 6), axes=[1]),
     "RMSNorm": _one("RMSNormalization", _TOKENS, {"s": _f(8) + 1}),
+    "LRN": _one("LRN", (1, 8, 5, 6), size=3, alpha=0.2),
+    "LRN of images": _one("LRN", (2, 7, 3, 4), size=5, bias=2.0, beta=0.5),
     "L2 normalise": _one("LpNormalization", _TOKENS, axis=-1, p=2),
     "Softmax": _one("Softmax", _TOKENS),
     "LogSoftmax": _one("LogSoftmax", _TOKENS),

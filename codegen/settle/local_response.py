@@ -1,8 +1,8 @@
 """Local response normalization: a tensor over a power of the squares around each channel.
 
 Decides: that these squares are exact sums of windows along channels, of which 16 bits are kept, that the power is a
-function of these in straight pieces, of 16 bits too, and multiplies the tensor; and that real numbers do it where what
-the 16 bits leave out is more than half a step of the result.
+function of these, of 16 bits too, and multiplies the tensor; and that real numbers do it where what the 16 bits leave
+out is more than half a step of the result.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from codegen.errors import FormUnsupported
+from codegen.ir.op import Op
 from codegen.ir.quant import Array, DType, Quant, is_pot
 from codegen.ir.real import RealNode
 from codegen.ir.shape import Shape, Window
-from codegen.ops import Mul, Rescale, TotalPool2D, Transpose, activation_bounds, make_requant, piecewise_linear
-from codegen.ops.piecewise_linear import TOLERANCE
+from codegen.ops import Lut16, Mul, Rescale, TotalPool2D, Transpose, activation_bounds, make_requant, piecewise_linear
+from codegen.ops.lut16 import STEPS
 from codegen.real.normal import LocalResponseNorm
 from codegen.records import record
 from codegen.settle.context import Context, real_bounds, story
@@ -57,10 +58,11 @@ def local_response(ctx: Context, node: RealNode, op: LocalResponseNorm) -> Seque
     perm = (*(i for i in range(len(shape)) if i != op.channel_axis), op.channel_axis)
 
     def emit(request: Request) -> str:
-        _check(node, op, (_reach(ctx, x) * x.quant.scale, request.quant.scale), squares, factor)
+        ends = _reach(ctx, x) * float(x.quant.scale), float(request.quant.scale)
+        function = _function(node, op, ends, squares, factor)
         w = Writer(ctx, node)
         moved = w.transposed(x.value, perm)
-        power = w.reshaped(_power(ctx, w, op, (moved, x.quant.zero_point), squares, factor), w.shape(moved))
+        power = _power(ctx, w, (moved, x.quant.zero_point), squares, function)
         held = (request.quant, request.dtype, *activation_bounds(request.quant, request.dtype, *real_bounds(request)))
         requant = make_requant(ctx.mode, x.quant.scale, [factor.scale], *held, reach=_reach(ctx, x) * _WORDS)
         main = Mul(x.quant.zero_point, factor.zero_point, requant, request.dtype, request.quant)
@@ -106,25 +108,42 @@ def _factor(node: RealNode, op: LocalResponseNorm, squares: _Squares) -> Quant:
     return Quant(top, DType.S16.low)
 
 
-def _check(node: RealNode, op: LocalResponseNorm, ends: tuple[float, float], squares: _Squares, factor: Quant) -> None:
-    """Ask for real numbers where 16 bits do not do: `ends` are the tensor's largest number and the result's step."""
+def _function(node: RealNode, op: LocalResponseNorm, ends: tuple[float, float], squares: _Squares, factor: Quant) -> Op:
+    """The power as a function of 16 bits: of samples, or of pieces where these do not do; real numbers where none does.
+
+    `ends` are the tensor's largest number and the result's step.
+    """
     sums, half = squares.grid(), squares.kept.scale / 2
     most = np.minimum(ends[0], np.sqrt(sums + half))
-    near = [np.abs(_powers(op, np.maximum(sums + by, 0)) - _powers(op, sums)) for by in (-half, half)]
-    away = most * (np.maximum(*near) + factor.scale * (0.5 + TOLERANCE)) / ends[1]
-    if not (away <= _MOST).all():
-        refusal = FormUnsupported(f"{node.op_type} to a scale of {ends[1]:.4g}", where=node.where)
-        raise NeedsFloat((node,), refusal)
+    around = [_powers(op, np.maximum(sums + by, 0)) for by in (-half, half)]
+    kept = np.arange(DType.S16.low, DType.S16.high + 1).astype(np.int16)
+    for make in (_of_samples, _of_pieces):
+        found = make(op, squares, factor)
+        made = (found.golden([kept])[0].astype(np.float64) - factor.zero_point) * factor.scale
+        if all((most * np.abs(made - powers) <= _MOST * ends[1]).all() for powers in around):
+            return found
+    refusal = FormUnsupported(f"{node.op_type} to a scale of {ends[1]:.4g}", where=node.where)
+    raise NeedsFloat((node,), refusal)
 
 
-def _power(ctx: Context, w: Writer, op: LocalResponseNorm, x: tuple[str, int], squares: _Squares, factor: Quant) -> str:
+def _of_samples(op: LocalResponseNorm, squares: _Squares, factor: Quant) -> Op:
+    sums = np.arange(STEPS + 1) * ((_WORDS + 1) // STEPS) * np.float64(squares.kept.scale)
+    steps = np.rint(_powers(op, sums) / factor.scale) + factor.zero_point
+    table = np.clip(steps, DType.S16.low, DType.S16.high).astype(np.int64)
+    return Lut16(tuple(table.tolist()), factor, "LRN")
+
+
+def _of_pieces(op: LocalResponseNorm, squares: _Squares, factor: Quant) -> Op:
+    return piecewise_linear(lambda sums: _powers(op, sums), "LRN", squares.kept, factor, DType.S16)
+
+
+def _power(ctx: Context, w: Writer, x: tuple[str, int], squares: _Squares, function: Op) -> str:
     """The factor of each number of a tensor of channels last, which holds 0 as the zero point."""
     shape: Shape = w.shape(x[0])
     flat = w.reshaped(x[0], (1, math.prod(shape[:-1]), shape[-1], 1))
     sums = w.apply(TotalPool2D(*squares.windows, "squares", x[1], squares.shift), flat)
     requant = make_requant(ctx.mode, squares.unit, [1.0], squares.kept, DType.S16, DType.S16.low, DType.S16.high)
-    kept = w.apply(Rescale(requant, DType.S16, squares.kept), sums)
-    return w.apply(piecewise_linear(lambda s: _powers(op, s), "LRN", squares.kept, factor, DType.S16), kept)
+    return w.reshaped(w.apply(function, w.apply(Rescale(requant, DType.S16, squares.kept), sums)), shape)
 
 
 RULES: Family = (Rule(LocalResponseNorm, local_response, ("LRN",)),)

@@ -87,6 +87,14 @@ def test_other_modes_are_as_near(mode: Mode, tmp_path: Path) -> None:
         assert np.abs(steps.golden - steps.exact).max() < 0.5 + NEAR[1], name
 
 
+def test_samples_do_where_squares_do_not_outweigh(tmp_path: Path) -> None:
+    """Straight pieces take nine times as long as a line between two samples."""
+    for name, wanted in (("as in networks", "Lut16"), ("squares outweigh", "PiecewiseLinear")):
+        graph = imported(written(STRONG[name], np.int8)[0], tmp_path)
+        kinds = {type(node.op).__name__ for node in graph.nodes}
+        assert kinds & {"Lut16", "PiecewiseLinear"} == {wanted}
+
+
 def test_where_16_bits_do_not_hold_the_factor_real_numbers_do(tmp_path: Path) -> None:
     """Of results of 16 bits that squares make small, and where there is nothing but squares."""
     assert not is_whole(imported(written(STRONG["squares outweigh"], np.int16)[0], tmp_path))

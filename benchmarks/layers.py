@@ -160,6 +160,9 @@ def _without_weights(net: Net, given: Input) -> Iterator[Any]:
         yield net.onnx.ReduceProd(x, np.array([2, 3], np.int64))
         yield net.onnx.Concat(x, other, axis=1)
         yield net.onnx.Resize(x, None, np.array([1, 1, 2, 2], np.float32), mode="nearest")
+        for mode in ("linear", "cubic"):
+            yield net.onnx.Resize(x, None, np.array([1, 1, 1.5, 1.5], np.float32), mode=mode)
+            yield net.onnx.Resize(x, None, np.array([1, 1, 2, 2], np.float32), mode=mode)
     for channels, side in MAPS:
         yield net.onnx.GlobalAveragePool(given(channels, side, side))
         yield net.onnx.AveragePool(given(channels, side, side), kernel_shape=[side // 2] * 2, strides=[side // 2] * 2)

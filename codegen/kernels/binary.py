@@ -43,11 +43,12 @@ _CALLED = {
     "%": "lam_floor_remainder",
     "fmod": "lam_remainder",
     "root": "lam_root",
+    "log": "lam_log",
     "<<": "lam_shift_left",
     ">>": "lam_shift_down",
     ">>>": "lam_shift_right",
 }
-"""Functions of lam_whole.h."""
+"""Functions of lam_whole.h, and of lam_whole_log.h, which needs more of the runtime."""
 _SIGNS = {"add": "+", "div": "/", "mul": "*", "sub": "-"}
 """Operations on float32 that C has; of others the runtime has a function."""
 
@@ -147,6 +148,8 @@ def _context(node: NodeOf[Binary], *, by_pixels: bool) -> BinaryContext:
 def _headers(op: Binary, k: BinaryContext) -> tuple[str, ...]:
     if isinstance(op, FloatBinary):
         return (HEADER,) if k.op == "plain" else function_headers(op.name)
+    if isinstance(op, WholeArithmetic) and op.operation == "log":
+        return ("lam_whole_log.h",)
     if k.op == "add" and k.rq.mode == "ort":
         return ("lam_linear.h",)
     return _HEADERS.get(k.op, () if k.numberless else k.rq.headers)

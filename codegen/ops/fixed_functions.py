@@ -148,7 +148,7 @@ _SQRT_SQRT_HALF = 1805811301
 _ALPHAS = (117049297, 127690142, 1057819769, 638450708)
 
 
-def logarithm(x: Raw, in_bits: int, out_bits: int) -> Raw:
+def logarithm(x: Raw, in_bits: Raw | int, out_bits: int) -> Raw:
     """log(x) with `out_bits` integer bits for 1 <= x of `in_bits` integer bits.
 
     x is halved until it lies around sqrt(sqrt(1/2)), in one of two ways, and a rational function does the rest.

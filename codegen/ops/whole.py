@@ -1,4 +1,4 @@
-"""WholeArithmetic: sums, products, quotients and roots of numbers that are counts or positions and have no scale.
+"""WholeArithmetic: sums, products, quotients, roots and logarithms of numbers that are counts and have no scale.
 
 a, b: s32 -> y: s32, broadcast as numpy does.
 
@@ -11,11 +11,12 @@ a, b: s32 -> y: s32, broadcast as numpy does.
     << >>>    by b bits, zeros come in; 0 where b is below 0 or above 31
     >>        by b bits, the sign comes in; only signs where b is below 0 or above 31
     root      the square root of a * 2^b, rounded down; 0 where a is below 0, or b below 0 or above 30
+    log       the natural logarithm of a in units of 2^-24, within 2^-22, plus b as in +; -2^31 where a is not above 0
 
 TFLite leaves two things open.  Here a quotient by 0 is the highest number, the lowest one, or 0 where a is 0 as well,
 and a remainder by 0 is 0; -2^31 divided by -1 wraps around to itself.
 Source: tensorflow/lite/kernels/internal/reference/{add,sub,mul,div}.h, tensorflow/lite/kernels/floor_div.cc and
-floor_mod.cc.  Twins: lam_quotient, lam_floor_quotient, lam_floor_remainder, lam_root and their kin.
+floor_mod.cc.  Twins: lam_quotient, lam_floor_quotient, lam_floor_remainder, lam_root, lam_log and their kin.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import numpy as np
 from codegen.ir.op import Limit
 from codegen.ir.quant import Array, DType, TensorType
 from codegen.ops.answers import Types, any_layout, broadcast_rows, in_place_when_equal, no_macs
+from codegen.ops.fixed_functions import logarithm
 from codegen.ops.limits import broadcast_type, limit
 from codegen.records import record
 
@@ -52,6 +54,18 @@ def _root(a: Any, b: Any) -> Any:
     return near + ((near + 1) * (near + 1) <= square)
 
 
+LOG_BITS = 24
+"""Behind the point of a logarithm, which has 7 before it."""
+
+
+def _log(a: Any, b: Any) -> Any:
+    """A whole number has 31 integer bits; small ones have 16 zeros behind the point, as `logarithm` cuts bits off."""
+    a, b = np.broadcast_arrays(a, b)
+    zeros = np.where(a < 1 << 16 - 1, 16, 0)
+    found = logarithm(np.maximum(a, 1) << zeros, 31 - zeros, 31 - LOG_BITS) + b
+    return np.where(a > 0, found, DType.S32.low)
+
+
 OPERATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "+": np.add,
     "-": np.subtract,
@@ -67,6 +81,7 @@ OPERATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "<<": lambda a, b: np.where((b >= 0) & (b < 32), (a & _BITS) << np.clip(b, 0, 31), 0),
     ">>>": lambda a, b: np.where((b >= 0) & (b < 32), (a & _BITS) >> np.clip(b, 0, 31), 0),
     "root": _root,
+    "log": _log,
 }
 
 

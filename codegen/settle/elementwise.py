@@ -1,4 +1,4 @@
-"""Add, Sub, Mul, Div, Pow, Min and Max.
+"""Add, Sub, Mul, Div, Mod, Pow, Min and Max.
 
 Decides: which of these are part of a product (bias, factor), which are a function of one tensor (a scalar constant, or
 twice the same tensor), which are a factor or an offset (other constants), and which are an operator of two tensors.
@@ -16,12 +16,14 @@ from codegen.errors import FormUnsupported
 from codegen.fixedpoint import quantize_linear
 from codegen.ir.quant import Array, DType, is_pot
 from codegen.ir.real import RealNode
-from codegen.ops import Div, Extremum, activation_bounds
+from codegen.ops import Div, Extremum, WholeArithmetic, activation_bounds
 from codegen.real.elementwise import Binary
 from codegen.settle.affine import affine
 from codegen.settle.binary import binary, is_side, operand, with_rank
 from codegen.settle.chain import Function
 from codegen.settle.context import Context, array_of, is_scalar, real_bounds, refuse_unquantized, story
+from codegen.settle.float32.inputs import NeedsFloat
+from codegen.settle.float32.writer import Writer
 from codegen.settle.grid import on_grid
 from codegen.settle.join import clamped
 from codegen.settle.linear import add_bias, channel_vector, scaled, with_linear
@@ -29,13 +31,22 @@ from codegen.settle.logic import COMPARISONS, comparison
 from codegen.settle.matmul import Side, const_side
 from codegen.settle.rule import Family, Rule
 from codegen.settle.states import IntConst, Pending, Real, Request, Route, State
+from codegen.settle.sums import rescaled, steps_of
 from codegen.settle.tables import EIGHT_BIT, combined, exact, mapped, meant
+
+
+def _remainder(x: Array, y: Array) -> Array:
+    """Of float32 numbers, whose quotients are whole numbers or not, as rounding to float32 has it."""
+    with np.errstate(invalid="ignore"):
+        return np.fmod(x.astype(np.float32), y.astype(np.float32)).astype(np.float64)
+
 
 _FUNCTIONS: dict[str, Callable[[Array, Array], Array]] = {
     "Add": np.add,
     "Sub": np.subtract,
     "Mul": np.multiply,
     "Div": np.divide,
+    "Fmod": _remainder,
     "Pow": np.power,
     "Min": np.minimum,
     "Max": np.maximum,
@@ -49,6 +60,10 @@ _LINEAR: dict[str, Callable[[Array, int], tuple[Array | float, Array | float]]] 
 """Factor and offset of a tensor that is the operand `at`, the other one being the constant c."""
 
 _TINY = 2.0**-32
+_MOST_FACTOR = 2.0**14
+"""Steps of a result to one of a remainder of 16-bit numbers."""
+_MOST_PERIODS = 1000
+"""Of a remainder of 16-bit numbers, which straight pieces make: four of them each, where rounding has it so."""
 
 
 def elementwise(ctx: Context, node: RealNode, op: Binary) -> Sequence[State]:
@@ -72,6 +87,8 @@ def elementwise(ctx: Context, node: RealNode, op: Binary) -> Sequence[State]:
         return [_extremum(ctx, node, op.kind, a, b)]
     if op.kind == "Div":
         return [_quotient(ctx, node, a, b)]
+    if op.kind == "Fmod":
+        return [_remainder_of_two(ctx, node, a, b)]
     spoken = [_spoken(ctx, node, i) for i in (0, 1)]
     raise FormUnsupported(f"{node.op_type} of {spoken[0]} and {spoken[1]}", where=node.where)
 
@@ -148,6 +165,27 @@ def _quotient(ctx: Context, node: RealNode, a: State, b: State) -> State:
         return ctx.run(x, Route(op), request.name, request.trail, f"{story(request.trail)} -> Div", [y])
 
     return Pending(np.broadcast_shapes(*(s.shape for s in sides)), emit, (node,))
+
+
+def _remainder_of_two(ctx: Context, node: RealNode, a: State, b: State) -> State:
+    """The remainder of two tensors of one scale, with the sign of the first: that of their steps, exactly; 0 by 0."""
+    if not (isinstance(a, Real | IntConst) and isinstance(b, Real | IntConst)) or is_pot(ctx.mode):
+        raise ctx.real_only(node)
+    dtype = next(ctx.type(s.value).dtype for s in (a, b) if isinstance(s, Real))
+    sides = [operand(ctx, node, i, dtype) for i in (0, 1)]
+    if sides[0].quant.scale != sides[1].quant.scale:
+        raise FormUnsupported(f"{node.op_type} of two tensors of different scales", where=node.where)
+    shape = np.broadcast_shapes(*(s.shape for s in sides))
+
+    def emit(request: Request) -> str:
+        if sides[0].quant.scale >= request.quant.scale * _MOST_FACTOR:
+            refusal = FormUnsupported(f"{node.op_type} to a scale of {request.quant.scale:.4g}", where=node.where)
+            raise NeedsFloat((node,), refusal)
+        w = Writer(ctx, node)
+        steps = [steps_of(w, Real(with_rank(ctx, s.value, len(shape)), s.quant)) for s in sides]
+        return rescaled(ctx, w.apply(WholeArithmetic("fmod"), *steps), sides[0].quant.scale, request)
+
+    return Pending(shape, emit, (node,))
 
 
 def _bounded(ctx: Context, node: RealNode, kind: str, a: State, b: State) -> State | None:
@@ -252,11 +290,20 @@ def _of_one(ctx: Context, node: RealNode, kind: str, a: State, b: State) -> Stat
     left, right = array_of(a), array_of(b)
     if isinstance(a, Real) and right is not None and is_scalar(right) and right.ndim <= len(ctx.shape(a)):
         c = right.reshape(-1).astype(np.float64)
+        if kind == "Fmod" and ctx.type(a.value).dtype is DType.S16 and _periods(a, float(c[0])) > _MOST_PERIODS:
+            raise FormUnsupported(f"{node.op_type} of a 16-bit tensor by {c[0]:.4g}", where=node.where)
         return mapped(a, Function(lambda x: function(x, c)), node)
     if isinstance(b, Real) and left is not None and is_scalar(left) and left.ndim <= len(ctx.shape(b)):
         c = left.reshape(-1).astype(np.float64)
+        if kind == "Fmod" and ctx.type(b.value).dtype is DType.S16:
+            raise FormUnsupported(f"{node.op_type} of a number by a 16-bit tensor", where=node.where)
         return mapped(b, Function(lambda x: function(c, x)), node)
     return None
+
+
+def _periods(x: Real, c: float) -> float:
+    """How often a function of period c comes again over the numbers of a 16-bit tensor."""
+    return x.quant.scale * (DType.S16.high - DType.S16.low) / abs(c) if c else math.inf
 
 
 def _with_constant(ctx: Context, node: RealNode, kind: str, a: State, b: State) -> State | None:
@@ -296,6 +343,6 @@ def _as_integers(ctx: Context, node: RealNode, kind: str, x: Real, c: Array, exa
     return replace(exactly, emit=emit)
 
 
-_NAMES = ("Add", "Div", "Max", "Min", "Mul", "Pow", "QLinearAdd", "QLinearMul", "Sub", "Sum")
+_NAMES = ("Add", "Div", "Max", "Min", "Mod", "Mul", "Pow", "QLinearAdd", "QLinearMul", "Sub", "Sum")
 
 RULES: Family = (Rule(Binary, elementwise, (*_NAMES, *(name for name in COMPARISONS if name != "NotEqual"))),)

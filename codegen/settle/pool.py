@@ -32,7 +32,7 @@ from codegen.ops.float32 import FloatReduce
 from codegen.real.reduce import Reduce
 from codegen.real.window import AveragePool, MaxPool
 from codegen.records import record
-from codegen.settle import sums
+from codegen.settle import log_sums, sums
 from codegen.settle.context import Context, real_bounds, story
 from codegen.settle.layout import TO_NCHW, TO_NHWC
 from codegen.settle.move import move, rewritten
@@ -43,6 +43,7 @@ from codegen.settle.tables import exact, is_increasing
 from codegen.settle.windows import pool_route, pool_routes, spatial_sizes, two_windows
 
 _SCALES = np.finfo(np.float32)
+_LOGARITHMS = {"LogSum": log_sums.log_of_sum, "LogSumExp": log_sums.log_of_exponentials}
 MakeAverage = Callable[[Request, int, int], Op]
 
 
@@ -67,13 +68,15 @@ def average_pool(ctx: Context, node: RealNode, op: AveragePool) -> Sequence[Stat
 
 
 def reduce(ctx: Context, node: RealNode, op: Reduce) -> Sequence[State]:
-    """A mean, a sum, also of sizes, squares or its root, a product, an extreme; over no axes, the tensor itself."""
+    """A mean, a sum, also of sizes, squares, its root or logarithm, a product, an extreme; over no axes, the tensor."""
     if op.kind == "Max":
         return [_largest(ctx, node, op)]
     if op.kind == "Min":
         return [_smallest(ctx, node, op)]
     if op.kind in ("L1", "L2", "Prod", "SumSquare") and op.axes:
         return [sums.of_steps(ctx, node, exact(ctx, node, 0), op)]
+    if op.kind in _LOGARITHMS and op.axes:
+        return [_LOGARITHMS[op.kind](ctx, node, exact(ctx, node, 0), op)]
     if op.kind not in ("Mean", "Prod", "Sum"):
         raise ctx.real_only(node)
     x = exact(ctx, node, 0)
@@ -270,8 +273,8 @@ RULES: Family = (
         Reduce,
         reduce,
         (
-            *("ReduceL1", "ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd"),
-            *("ReduceSum", "ReduceSumSquare"),
+            *("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin"),
+            *("ReduceProd", "ReduceSum", "ReduceSumSquare"),
         ),
     ),
     Rule(

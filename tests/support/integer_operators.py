@@ -204,10 +204,17 @@ CASES: Mapping[str, Quantized] = {
     "MeanVarianceNormalization": _one("MeanVarianceNormalization", (2, 4, 5, 6)),
     "MeanVarianceNormalization of channels": _one("MeanVarianceNormalization", (2, 4, 5, 6), axes=[1]),
     "RMSNorm": _one("RMSNormalization", _TOKENS, {"s": _f(8) + 1}),
+    "LRN": _one("LRN", (1, 8, 5, 6), size=3, alpha=0.2),
+    "LRN of images": _one("LRN", (2, 7, 3, 4), size=5, bias=2.0, beta=0.5),
     "L2 normalise": _one("LpNormalization", _TOKENS, axis=-1, p=2),
     "Softmax": _one("Softmax", _TOKENS),
     "LogSoftmax": _one("LogSoftmax", _TOKENS),
     **{op: _one(op, (1, 4, 3, 5), {"axes": _i(2)}, keepdims=0) for op in _REDUCTIONS},
+    "ReduceLogSum": Quantized(
+        (1, 4, 3, 5), (("Sigmoid", ("x",), ("s",), {}), ("ReduceLogSum", ("s", "axes"), ("y",), {})), {"axes": _i(1, 3)}
+    ),
+    "ReduceLogSumExp": _one("ReduceLogSumExp", (1, 4, 3, 5), {"axes": _i(2)}, keepdims=0),
+    "ReduceLogSumExp over all": _one("ReduceLogSumExp", (2, 4, 3, 5)),
     **{op: Quantized(_ROW, ((op, ("x",), ("y",), {"axis": 2}),), {}, TensorProto.INT64) for op in ("ArgMax", "ArgMin")},
     **{op: _chain(_ROW, {"t": _TENTH}, f"y = {op} x t", kind=TensorProto.BOOL) for op in _COMPARISONS},
     "And, Or, Xor, Not": _chain(
@@ -259,6 +266,7 @@ CASES: Mapping[str, Quantized] = {
     "PRelu": _one("PRelu", (1, 3, 4, 5), {"s": _f(3, 1, 1)}),
     "Pow": _one("Pow", _ROW, {"e": np.float32(2)}),
     "Div": _one("Div", _ROW, {"e": np.abs(_f(9)) + _HALF}),
+    "Mod": _one("Mod", _ROW, {"e": np.float32(0.3)}, fmod=1),
     "Max": _one("Max", _ROW, {"e": _f(1, 4, 1)}),
     "Max of two scales": _chain(_ROW, {}, "s = Sigmoid x", "y = Max x s"),
     "Min of three scales": _chain(_ROW, {}, "s = Sigmoid x", "t = Tanh x", "y = Min x s t"),

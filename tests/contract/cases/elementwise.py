@@ -181,6 +181,8 @@ def whole_cases() -> Iterator[Case]:
     yield Case("whole_const", WholeArithmetic("//"), (t(S32, 4, 5, 7), np.arange(-3, 4, dtype=np.int32)))
     bits = np.array([0, 1, 7, 16, 29, 30, 31], np.int32)
     yield Case("whole_root_const", WholeArithmetic("root"), (t(S32, 4, 5, 7), bits))
+    offsets = np.array([-(2**31), -(2**24), 0, 1, 2**24, 2**30, 2**31 - 1], np.int32)
+    yield Case("whole_log_const", WholeArithmetic("log"), (t(S32, 4, 5, 7), offsets))
     for i in (0, 3):
         for operation in ("+", "*", "//"):
             x, y = SHAPES[i]

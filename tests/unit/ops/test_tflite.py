@@ -174,6 +174,18 @@ def test_roots_are_rounded_down_exactly() -> None:
     assert found.tolist() == wanted
 
 
+def test_logarithms_are_within_their_bound_of_every_size() -> None:
+    """Also plus what wraps around; what has no logarithm is the lowest number."""
+    large = np.rint(2 ** np.linspace(11, 31, 20000)) - 1
+    sizes = np.unique(np.concatenate([np.arange(1, 3000), large])).astype(np.int64)
+    (found,) = WholeArithmetic("log").golden((sizes.astype(np.int32), np.zeros(1, np.int32)))
+    assert np.abs(found / 2.0**24 - np.log(sizes)).max() < 2.0**-22
+    (none,) = WholeArithmetic("log").golden((np.array([0, -1, -(2**31)], np.int32), np.array([5], np.int32)))
+    assert none.tolist() == [-(2**31)] * 3
+    (moved,) = WholeArithmetic("log").golden((sizes[-1:].astype(np.int32), np.array([2**31 - 1], np.int32)))
+    assert int(moved[0]) == int(found[-1]) - 2**31 - 1
+
+
 def _whole(operation: str, a: int, b: int) -> int:
     """Exact numbers of Python, brought to 32 bits at the end."""
     if b == 0 and operation in ("/", "//"):

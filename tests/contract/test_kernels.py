@@ -64,8 +64,6 @@ PROGRAMS = {
 }
 
 
-LIKE_C99 = ("rv32",)
-"""Levels that today get the very functions of c99."""
 FOR_SIZE = {"dsp_small_slides"}
 """Kernels that goal `size` alone chooses: test_slides.py has their cases."""
 QUICK = {
@@ -75,7 +73,7 @@ QUICK = {
     "a mode": {
         (level, build)
         for level in LEVELS
-        if level not in ("host", "aarch64", *LIKE_C99)
+        if level not in ("host", "aarch64")
         for build in ("gcc-O0-ubsan", "gcc-O2")
         if build == ("gcc-O2" if level in ("armv7em", "armv81m_mve", "rv64gcv") else "gcc-O0-ubsan")
     },
@@ -156,7 +154,7 @@ SELECTIONS: dict[str, Callable[[Sequence[Case]], list[Case]]] = {
 def pairs(builds: Iterable[str]) -> list[ParameterSet]:
     """Levels, cases and builds: what the quick tests sample, and all cases, which are slow tests."""
     found = []
-    for level in (level for level in LEVELS if level not in LIKE_C99):
+    for level in LEVELS:
         for build in builds:
             kinds = [kind for kind, quick in QUICK.items() if (level, build) in quick]
             found += [pytest.param((level, kind), build, id=f"{level}-{build}-{kind}") for kind in kinds]
@@ -231,7 +229,7 @@ def test_every_kernel_of_a_level_is_among_its_own_cases() -> None:
         if (form := find_form(view, level))
     }
     assert tried == {k.name for k in KERNELS} - FOR_SIZE
-    assert [level for level in LEVELS if not own_cases(level)] == list(LIKE_C99)
+    assert all(own_cases(level) for level in LEVELS)
 
 
 @pytest.mark.slow

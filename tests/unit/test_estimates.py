@@ -23,16 +23,16 @@ DIGITS = ROOT / "examples" / "digits" / "digits_qdq.onnx"
 COUNTED = {
     "cortex-m4": {"kws": 3_000_741, "resnet8": 12_448_318, "ad": 319_311, "vww": 8_529_633, "digits": 265_355},
     "cortex-m0plus": {
-        "kws": 16_321_527,
-        "resnet8": 62_205_751,
-        "ad": 1_411_454,
-        "vww": 46_094_098,
-        "digits": 1_173_529,
+        "kws": 15_896_758,
+        "resnet8": 61_654_668,
+        "ad": 1_409_045,
+        "vww": 45_410_236,
+        "digits": 1_165_595,
     },
-    "cortex-m3": {"kws": 6_147_413, "resnet8": 25_397_151, "ad": 618_299, "vww": 16_544_162, "digits": 451_003},
+    "cortex-m3": {"kws": 5_761_133, "resnet8": 23_027_254, "ad": 599_828, "vww": 15_969_924, "digits": 447_097},
     "cortex-m55": {"kws": 693_128, "resnet8": 1_938_095, "ad": 45_966, "vww": 1_865_369, "digits": 52_198},
     "cortex-m7": {"kws": 3_001_698, "resnet8": 12_451_675, "ad": 319_319, "vww": 8_529_044, "digits": 265_005},
-    "rv32imc": {"kws": 8_436_138, "resnet8": 35_220_823, "ad": 864_985, "vww": 23_176_320, "digits": 635_906},
+    "rv32imc": {"kws": 7_688_935, "resnet8": 32_198_721, "ad": 858_570, "vww": 21_845_176, "digits": 632_828},
 }
 """Instructions by `lamina profile`; the slow test counts them again."""
 CASES = [(chip, name) for chip, found in COUNTED.items() for name in found]

@@ -317,6 +317,16 @@ def test_resize_of_one_axis_and_of_channels_last(tmp_path: Path) -> None:
     agrees(net.model(net.qdq(y, 0.05, 3)), tmp_path)
 
 
+@pytest.mark.parametrize(("length", "factor", "made"), [(5, 1.8, 9), (14, 0.5, 7), (7, 1.3, 9)])
+def test_sizes_are_products_in_float32_as_elsewhere(length: int, factor: float, made: int, tmp_path: Path) -> None:
+    """The factor 1.8 is less than that in float32, and five times it is nine there all the same."""
+    net = Net()
+    scales = net.const([1, 1, 1, factor], np.float32)
+    y = net.op("Resize", net.qdq(net.input((1, 2, 3, length)), 0.05, 3), "", scales, mode="nearest")
+    graph = agrees(net.model(net.qdq(y, 0.05, 3)), tmp_path)
+    assert graph.type(graph.outputs[0].value).shape == (1, 3, made, 2)
+
+
 def test_resize_of_operator_set_10(tmp_path: Path) -> None:
     net = Net()
     y = net.op("Resize", net.qdq(net.input((1, 2, 4, 5)), 0.05, 3), net.const([1, 1, 2, 3], np.float32), mode="nearest")

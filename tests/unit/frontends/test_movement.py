@@ -11,9 +11,12 @@ import onnx
 import pytest
 
 from codegen.errors import CompileError
+from codegen.frontends import read_real
 from codegen.ir.graph import Graph
 from codegen.ir.quant import DType, Mode
 from codegen.ops import ResizeBilinear, ResizeWeighted
+from codegen.real.engine import RealEngine
+from tests.support.outsider import ort_session
 
 from .models import MICROSOFT, Net, agrees, imported, kinds
 
@@ -304,6 +307,19 @@ def resized(shape: tuple[int, ...], sizes: tuple[int, ...], dtype: Any, folder: 
     y = net.op("Resize", x, "", "", net.const(sizes, np.int64), **attributes)
     model = net.model(net.qdq(y, 0.0005, 3, dtype), opset=21, ir_version=10)
     return agrees(model, folder, share=0.5 if len(shape) > 4 else 0.1, mode="single")
+
+
+@pytest.mark.parametrize("antialias", [0, 1])
+def test_a_single_place_of_pytorch_is_the_first_element_in_float_as_in_integers(antialias: int, tmp_path: Path) -> None:
+    net, path = Net(), tmp_path / "m.onnx"
+    sizes, how = net.const([1, 1, 2, 1], np.int64), {"coordinate_transformation_mode": "pytorch_half_pixel"}
+    y = net.op("Resize", net.input((1, 1, 2, 5)), "", "", sizes, mode="cubic", antialias=antialias, **how)
+    model = net.model(y, opset=18, ir_version=8)
+    path.write_bytes(model.SerializeToString())
+    graph = read_real(path)
+    feeds = {graph.inputs[0]: np.arange(10, dtype=np.float32).reshape(1, 1, 2, 5) ** 2}
+    (wanted,) = ort_session(model).run(None, feeds)
+    np.testing.assert_allclose(RealEngine(graph).run(feeds)[graph.outputs[0]], wanted, rtol=1e-5)
 
 
 def test_resize_of_one_axis_and_of_channels_last(tmp_path: Path) -> None:

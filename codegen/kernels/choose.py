@@ -35,7 +35,7 @@ MOST_GROWTH_FOR_SPEED = Fraction(1, 4)
 SPARE_BYTES = 512
 """What packing may add in any case, but with goal `size`."""
 _FUNCTION_BYTES = 1000
-"""Code of a kernel's function at -O3, about, on cores without SIMD."""
+"""Code of a kernel's function at -O3, about, on cores without SIMD: flash has to have room for that too."""
 _WIDER_FUNCTION_BYTES = 1600
 """By about how much one for wide weights is longer than the one that it replaces."""
 _OTHER_WORK = 3
@@ -59,7 +59,7 @@ def choose_kernels(
         wide = _chosen(graph, target, BESIDE[target.isa], table, goal)
     elif goal == "balanced" and target.weights.buffer_bytes is None:
         wide = {**chosen, **_paying(graph, target, chosen, table)}
-    fits = target.flash_bytes is None or sum(form.params_bytes for form in wide.values()) <= target.flash_bytes
+    fits = target.flash_bytes is None or _flash_bytes(wide.values()) <= target.flash_bytes
     return wide if fits else chosen
 
 

@@ -51,8 +51,8 @@ def places(stretch: Stretch, length: int, coordinates: str) -> Array:
         return inside + stretch.start * (length - 1)
     if coordinates == "tf_half_pixel_for_nn":
         return (i + 0.5) / stretch.scale
-    if coordinates == "pytorch_half_pixel" and exact == 1:
-        return i * 0 - 0.5
+    if coordinates == "pytorch_half_pixel" and stretch.size == 1:
+        return i * 0
     middle = length / 2 * (1 - stretch.size / exact) if coordinates == "half_pixel_symmetric" else 0.0
     return middle + (i + 0.5) / stretch.scale - 0.5
 

@@ -8,6 +8,7 @@ an engine's first run begins as after a reset.
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
@@ -148,10 +149,11 @@ def _briefly(model: Path, options: Options, toolkit: Toolkit) -> Compiled:
     """The model compiled as ever, but for weights that lie in a file: a C compiler is slow to read them.
 
     Weights that do not fit the chip's flash are refused as they are in C.  A chip whose constants have instructions of
-    their own has no such files.
+    their own has no such files, and those of another byte order are not read here.
     """
     target, settled = met(options, model)
-    if settled.weights == "blob" or "program_memory" in FEATURES[target.isa]:
+    has_file = "program_memory" not in FEATURES[target.isa] and target.byte_order == sys.byteorder
+    if settled.weights == "blob" or not has_file:
         return compile_file(model, options, toolkit)
     compiled = compile_file(model, replace(options, weights="blob"), toolkit)
     for problem in misfits(compiled.plan, in_flash(compiled.program, options), target):

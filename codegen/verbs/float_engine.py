@@ -8,7 +8,7 @@ products do not saturate, as they do on an x86 processor without VNNI: u8 * s8 i
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,8 @@ _TYPES = {
     "tensor(int32)": "int32",
     "tensor(int64)": "int64",
 }
+RunsModel = Callable[[Mapping[str, Array]], Sequence[Array]]
+"""The outputs of a model, in its order."""
 
 
 @record
@@ -116,15 +118,24 @@ def has_runtime() -> bool:
     return True
 
 
-def session_of(model: bytes, *, lean: bool = False) -> Any:
-    """A session of a model that is not in a file, a `lean` one without memory of its own between runs.
+def session_of(model: bytes, *, lean: bool = False) -> RunsModel:
+    """What runs a model that is not in a file, `lean` without memory of its own between runs.
 
     Raises:
-        EngineFailed: LAM-API-010 when the runtime refuses it.
+        EngineFailed: LAM-API-010 when the runtime refuses it, which it does of some models not before they run.
     """
     import onnxruntime as runtime
 
-    return _session(runtime, model, "off", lean=lean)[0]
+    session, errors = _session(runtime, model, "off", lean=lean)
+
+    def run(feeds: Mapping[str, Array]) -> Sequence[Array]:
+        try:
+            made: Sequence[Array] = session.run(None, feeds)
+        except errors as error:
+            raise EngineFailed(first_line(error), where="onnxruntime") from error
+        return made
+
+    return run
 
 
 def _first_session(runtime: Any, model: Path) -> tuple[Any, tuple[type[Exception], ...]]:

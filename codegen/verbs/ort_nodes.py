@@ -1,17 +1,16 @@
 """Single operators on ONNX Runtime, where it is installed: as numpy computes them, and sooner; networks as a whole.
 
-Decides: which operators are worth it, and that one which cannot be written as ONNX, or that the runtime refuses, is
-computed in numpy.
+Decides: which operators are worth it, and that one which cannot be written as ONNX, or that the runtime refuses, at
+once or when it runs, is computed in numpy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from codegen.errors import CompileError
+from codegen.errors import CompileError, EngineFailed
 from codegen.frontends import real_bytes
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph, RealNode, RealOp, RealType, RealValue
@@ -20,7 +19,7 @@ from codegen.quantizer.scheme import Running
 from codegen.real.product import Gemm, MatMul
 from codegen.real.resize import Resize
 from codegen.real.window import AveragePool, Conv, ConvTranspose, MaxPool
-from codegen.verbs.float_engine import has_runtime, session_of
+from codegen.verbs.float_engine import RunsModel, has_runtime, session_of
 from codegen.verbs.ort_runner import whole_run
 
 _WORTH = (AveragePool, Conv, ConvTranspose, Gemm, MatMul, MaxPool, Resize)
@@ -31,7 +30,7 @@ class OrtNodes:
     """Runs nodes; sessions are kept by operator and shapes."""
 
     def __init__(self) -> None:
-        self._sessions: dict[_Key, Any] = {}
+        self._sessions: dict[_Key, RunsModel | None] = {}
 
     def takes(self, op: RealOp) -> bool:
         """Whether an operator is worth it."""
@@ -49,10 +48,12 @@ class OrtNodes:
         if key not in self._sessions:
             self._sessions[key] = _session(node, ins)
         session = self._sessions[key]
-        if session is None:
-            return in_numpy(node, ins)
-        made: Sequence[Array] = session.run(None, {f"x{i}": a for i, a in enumerate(ins)})
-        return made
+        if session is not None:
+            try:
+                return session({f"x{i}": a for i, a in enumerate(ins)})
+            except EngineFailed:
+                self._sessions[key] = None
+        return in_numpy(node, ins)
 
 
 def best_nodes() -> NodeRun:
@@ -60,7 +61,7 @@ def best_nodes() -> NodeRun:
     return OrtNodes() if has_runtime() else in_numpy
 
 
-def _session(node: RealNode, ins: Sequence[Array]) -> Any:
+def _session(node: RealNode, ins: Sequence[Array]) -> RunsModel | None:
     """The runtime, ready for the operator; None where it does not take it."""
     try:
         return session_of(real_bytes(_alone(node, [RealType(a.shape) for a in ins])), lean=True)

@@ -1,15 +1,15 @@
 """Networks on ONNX Runtime, where it is installed: as `RealEngine`, and faster.
 
-Decides: that a network which cannot be written as ONNX, or that the runtime refuses, runs in numpy instead.
+Decides: that a network which cannot be written as ONNX, or that the runtime refuses, at once or when it runs, runs in
+numpy instead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
-from codegen.errors import CompileError
+from codegen.errors import CompileError, EngineFailed
 from codegen.frontends import real_bytes
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph
@@ -54,12 +54,20 @@ def _computed(graph: RealGraph) -> tuple[str, ...]:
 class _OrtRunning:
     def __init__(self, graph: RealGraph, shown: Sequence[str]) -> None:
         shown = tuple(dict.fromkeys(shown))
-        named = tuple(f"{i}" for i in range(len(shown)))
-        self._graph, self._shown = graph, shown
-        self._session: Any = session_of(real_bytes(replace(graph, outputs=shown, faces=named)))
+        self._graph = replace(graph, outputs=shown, faces=tuple(f"{i}" for i in range(len(shown))))
+        self._run = session_of(real_bytes(self._graph))
+        self._instead: RealEngine | None = None
 
     def tensors(self, feeds: Mapping[str, Array]) -> Iterator[tuple[str, Array]]:
         """Each tensor with its name: inputs first."""
         given = {name: feeds[name] for name in self._graph.inputs}
         yield from given.items()
-        yield from zip(self._shown, self._session.run(None, given), strict=True)
+        yield from zip(self._graph.outputs, self._made(given), strict=True)
+
+    def _made(self, given: Mapping[str, Array]) -> Sequence[Array]:
+        if self._instead is None:
+            try:
+                return self._run(given)
+            except EngineFailed:
+                self._instead = RealEngine(self._graph)
+        return list(self._instead.run(given).values())

@@ -30,7 +30,7 @@ def answers(model: Path, target: str, *, brief: bool) -> list[Array]:
         return [engine.run({INPUT: x[None]})[OUTPUT] for x in images(3, seed=5)]
 
 
-@pytest.mark.parametrize("target", ["host", "cortex-m4", "avr"])
+@pytest.mark.parametrize("target", ["host", "cortex-m4", "avr", "ppc32"])
 def test_it_gives_the_same_numbers(model: Path, target: str) -> None:
     usual, brief = (answers(model, target, brief=brief) for brief in (False, True))
     assert all(np.array_equal(a, b) for a, b in zip(usual, brief, strict=True))

@@ -78,6 +78,8 @@ def cases() -> Iterator[tuple[str, onnx.ModelProto, Feeds]]:
         yield f"det_{size}", model_of(node, feeds), feeds
     node, feeds = helper.make_node("Einsum", ["x", "v"], ["y"], equation="bii,i->b"), {"x": draw(2, 3, 3), "v": draw(3)}
     yield "trace", model_of(node, feeds), feeds
+    node, feeds = helper.make_node("Einsum", ["s", "x"], ["y"], equation=",ij->ji"), {"x": draw(2, 3)}
+    yield "one_number", model_of(node, feeds, s=np.array(0.7, np.float32)), feeds
 
 
 def imported(model: onnx.ModelProto, folder: Path) -> Graph:

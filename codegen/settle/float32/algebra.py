@@ -74,7 +74,7 @@ def _minor(w: Writer, cells: list[list[str]]) -> str:
 
 def _aligned(w: Writer, x: str, names: Sequence[str], letters: Sequence[str]) -> str:
     order = sorted(range(len(names)), key=lambda i: letters.index(names[i]))
-    sizes = dict(zip(names, w.shape(x), strict=True))
+    sizes = dict(zip(names, w.shape(x), strict=False))  # a single number, which has no names, is held as one element
     return w.reshaped(w.transposed(x, order), [sizes.get(s, 1) for s in letters])
 
 

@@ -11,9 +11,12 @@ import onnx
 import pytest
 
 from codegen.errors import CompileError
+from codegen.frontends import read_real
 from codegen.ir.graph import Graph
 from codegen.ir.quant import DType, Mode
 from codegen.ops import ResizeBilinear, ResizeWeighted
+from codegen.real.engine import RealEngine
+from tests.support.outsider import ort_session
 
 from .models import MICROSOFT, Net, agrees, imported, kinds
 
@@ -306,6 +309,19 @@ def resized(shape: tuple[int, ...], sizes: tuple[int, ...], dtype: Any, folder: 
     return agrees(model, folder, share=0.5 if len(shape) > 4 else 0.1, mode="single")
 
 
+@pytest.mark.parametrize("antialias", [0, 1])
+def test_a_single_place_of_pytorch_is_the_first_element_in_float_as_in_integers(antialias: int, tmp_path: Path) -> None:
+    net, path = Net(), tmp_path / "m.onnx"
+    sizes, how = net.const([1, 1, 2, 1], np.int64), {"coordinate_transformation_mode": "pytorch_half_pixel"}
+    y = net.op("Resize", net.input((1, 1, 2, 5)), "", "", sizes, mode="cubic", antialias=antialias, **how)
+    model = net.model(y, opset=18, ir_version=8)
+    path.write_bytes(model.SerializeToString())
+    graph = read_real(path)
+    feeds = {graph.inputs[0]: np.arange(10, dtype=np.float32).reshape(1, 1, 2, 5) ** 2}
+    (wanted,) = ort_session(model).run(None, feeds)
+    np.testing.assert_allclose(RealEngine(graph).run(feeds)[graph.outputs[0]], wanted, rtol=1e-5)
+
+
 def test_resize_of_one_axis_and_of_channels_last(tmp_path: Path) -> None:
     net = Net()
     scales = net.const([1, 1, 2], np.float32)
@@ -315,6 +331,16 @@ def test_resize_of_one_axis_and_of_channels_last(tmp_path: Path) -> None:
     sizes = net.const([1, 8, 10, 2], np.int64)
     y = net.op("Resize", net.qdq(net.input((1, 4, 5, 2)), 0.05, 3), "", "", sizes, mode="nearest")
     agrees(net.model(net.qdq(y, 0.05, 3)), tmp_path)
+
+
+@pytest.mark.parametrize(("length", "factor", "made"), [(5, 1.8, 9), (14, 0.5, 7), (7, 1.3, 9)])
+def test_sizes_are_products_in_float32_as_elsewhere(length: int, factor: float, made: int, tmp_path: Path) -> None:
+    """The factor 1.8 is less than that in float32, and five times it is nine there all the same."""
+    net = Net()
+    scales = net.const([1, 1, 1, factor], np.float32)
+    y = net.op("Resize", net.qdq(net.input((1, 2, 3, length)), 0.05, 3), "", scales, mode="nearest")
+    graph = agrees(net.model(net.qdq(y, 0.05, 3)), tmp_path)
+    assert graph.type(graph.outputs[0].value).shape == (1, 3, made, 2)
 
 
 def test_resize_of_operator_set_10(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import onnx
 import pytest
 
 from codegen.errors import CompileError
+from codegen.frontends import read_real
 from codegen.ir.quant import Mode
 from codegen.ops import Conv2D, Dense
 
@@ -93,6 +94,19 @@ def test_transposed_conv_equals_onnx_runtime(name: str, mode: Mode, tmp_path: Pa
 def test_transposed_conv_takes_one_scale_and_a_relu(tmp_path: Path) -> None:
     graph = agrees(transposed_model((1, 3, 5, 6), (3, 4, 2, 2), per_channel=False, strides=[2, 2]), tmp_path)
     assert kinds(graph) == ["ConvTranspose2D"]
+
+
+def test_transposed_conv_is_read_over_any_axes(tmp_path: Path) -> None:
+    path, net = tmp_path / "m.onnx", Net()
+    y = net.op(
+        "ConvTranspose",
+        net.input((1, 1, *(2,) * 5)),
+        net.const(np.ones((1, 3, *(2,) * 5), np.float32)),
+        auto_pad="VALID",
+    )
+    path.write_bytes(net.model(y).SerializeToString())
+    graph = read_real(path)
+    assert graph.type(graph.outputs[0]).shape == (1, 3, *(3,) * 5)
 
 
 @pytest.mark.parametrize(

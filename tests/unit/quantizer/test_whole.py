@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+from onnx import helper
 
+from codegen.frontends import read_real
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph, RealState
 from codegen.quantizer.applied import applied
@@ -18,6 +21,7 @@ from codegen.quantizer.scheme import Scheme
 from codegen.quantizer.whole import room_for, wanted_of
 from codegen.verbs.ort_nodes import OrtNodes
 from tests.support.float_networks import random_network
+from tests.support.onnx_files import onnx_graph, port
 from tests.unit.quantizer.test_recipe import plain, samples_of
 
 
@@ -45,6 +49,29 @@ def test_a_runtime_gives_the_tensors_that_nodes_one_by_one_give(seed: int) -> No
             step = 0 if scheme.tensors.get(name) is None else scheme.tensors[name].scale.item()
             away = np.abs(found[name] - wanted[name])
             assert (away <= 1e-4 * np.abs(wanted[name]).max() + 4 * step).mean() > 0.99
+
+
+def test_what_a_runtime_refuses_only_when_it_runs_is_computed_in_numpy(tmp_path: Path) -> None:
+    """ONNX Runtime opens a mean over four axes and does not run it."""
+    pytest.importorskip("onnxruntime")
+    node = helper.make_node("AveragePool", ["x"], ["y"], kernel_shape=[2] * 4)
+    model = helper.make_model(
+        onnx_graph([node], [port("x", (1, 2, *(3,) * 4))], ["y"], []),
+        opset_imports=[helper.make_opsetid("", 17)],
+        ir_version=8,
+    )
+    path = tmp_path / "m.onnx"
+    path.write_bytes(model.SerializeToString())
+    graph = read_real(path)
+    names = (*graph.inputs, *graph.outputs)
+    feeds = {"x": np.random.default_rng(0).normal(size=(2, 1, 2, *(3,) * 4)).astype(np.float32)}
+    wanted = tensors_of(graph, Scheme(), names, in_numpy, feeds)
+    assert OrtNodes().whole(graph) is not None
+    for found in (
+        tensors_of(graph, Scheme(), names, OrtNodes(), feeds),
+        tensors_held(graph, Scheme(), feeds, names, OrtNodes()),
+    ):
+        assert all(np.array_equal(found[name], wanted[name]) for name in names)
 
 
 def test_inputs_and_constants_among_the_tensors_are_given_too() -> None:

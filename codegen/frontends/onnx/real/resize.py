@@ -97,10 +97,10 @@ def _factors(node: OnnxNode, scales: Array, axes: Sequence[int]) -> list[float]:
 def _scaled(
     node: OnnxNode, shape: Sequence[int], axes: Sequence[int], factors: Sequence[float], parts: Sequence[float]
 ) -> list[Stretch]:
-    """Sizes are cut off; of a part of the tensor they are the part's."""
+    """Sizes are cut off, of products in float32 as in ONNX Runtime; of a part of the tensor they are the part's."""
     made = []
     for i, (axis, factor) in enumerate(zip(axes, factors, strict=True)):
-        size = shape[axis] * (parts[2 * i + 1] - parts[2 * i]) * factor
+        size = float(np.float32(shape[axis] * (parts[2 * i + 1] - parts[2 * i])) * np.float32(factor))
         if not 1 <= size <= MAX_ELEMENTS:
             raise ShapeMismatch(f"an axis of {shape[axis]} resized by {factor}", where=node.where)
         made.append(Stretch(math.floor(size), factor, parts[2 * i], parts[2 * i + 1]))

@@ -55,7 +55,8 @@ def _transposed_pads(
     if auto_pad.startswith("SAME") and not wanted:
         wanted = tuple(n * p.stride for n, p in zip(spatial, plain, strict=True))
     if not wanted:
-        pads = node.integers("pads", (0,) * (2 * axes), count=2 * axes, low=0) if auto_pad == "NOTSET" else (0,) * 8
+        none = (0,) * (2 * axes)
+        pads = node.integers("pads", none, count=2 * axes, low=0) if auto_pad == "NOTSET" else none
         return pads, tuple(n - pads[i] - pads[i + axes] for i, n in enumerate(full))
     out = tuple(wanted[-axes:])
     if len(out) != axes or max(out) > _LARGEST:

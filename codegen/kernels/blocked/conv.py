@@ -162,9 +162,9 @@ class BlockedContext(RunSizes):
         """From where the last tap was read to the next run; a loop over turns has moved on by them."""
         return self.run_step - (self.turns * self.unroll if looped else 0)
 
-    def copy_at(self, pixel: int) -> int:
-        """Where the copy of a pixel's window begins."""
-        return pixel * self.run
+    def copy_at(self, pixel: int, behind: int = 0) -> int:
+        """Where the copy of a pixel's window begins, or what is so many bytes behind that."""
+        return pixel * self.run + behind
 
     @property
     def window_run(self) -> int:

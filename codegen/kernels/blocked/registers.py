@@ -21,6 +21,7 @@ _UNEVEN = (3, 6)
 """Of most numbers of channels these leave some over, which are code of their own: worth it where they save 5 %."""
 _WORTH_A_REST = 0.95
 _NO_REST = 24
+"""Channels of which no group leaves any over: what a row costs per channel where their number is not to count."""
 _POINTERS = 2
 _LOOP = 4
 _RUN = 6
@@ -28,6 +29,7 @@ _CHANNEL = 4
 _GROUP = 12
 _PAIRS_CALL = 110
 _COPIED_RUN = 6
+"""Instructions around the copy of a run."""
 _WORTH_A_VARIANT = 0.97
 _WHOLE_RUN, _TURN, _LONG_RUN = 12, 8, 128
 """Taps that are written out without a loop, those of a turn, and those of each of several runs from which on a core may

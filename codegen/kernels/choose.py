@@ -6,8 +6,9 @@ Fast kernels fill channels and taps of their weights.  By default the parameters
 the least ones that kernels of the level have, or by 512 bytes where that is more, so that small networks are not kept
 from fast kernels by a few bytes: the layers that would gain least per added byte get their tightest kernel instead.
 Goal `speed` allows a quarter, and asks kernels of wide weights too where they come beside the others and flash has
-room; `size` allows the 2 % alone.  By default a layer has wide weights too where that pays in proportion: where the
-share of the network's instructions that it saves is no less than the share of the network's flash that it adds.
+room; `size` allows the 2 % alone.  By default a layer has wide weights, or larger factors, too where that pays in
+proportion: where the share of the network's instructions that it saves is no less than the share of the network's
+flash that it adds.
 Weights of few bits count as bytes there, and their layers get the fastest kernel.
 A target that says `weights.expand` has no such limit.
 """
@@ -64,24 +65,36 @@ def choose_kernels(
 
 
 def _paying(graph: Graph, target: Target, chosen: Mapping[int, Form], table: KernelTable) -> dict[int, Form]:
-    """Forms of wide weights by node index, where they save a larger share of instructions than they add of flash.
+    """Forms of more flash by node index, where they save a larger share of instructions than they add of flash.
 
-    Layers of equal context share a function, and are weighed together.
+    Layers of equal context share a function, and are weighed together; of several forms the fastest that pays is taken.
     """
     views = {i: graph.view(graph.nodes[i]) for i in chosen}
+    functions: dict[object, dict[int, Sequence[Form]]] = {}
+    for i, form in chosen.items():
+        faster = _faster(views[i], form, target, table)
+        if faster:
+            functions.setdefault((form.context, tuple(f.context for f in faster)), {})[i] = faster
+    if not functions:
+        return {}
     work = sum(_instructions(views[i], form) for i, form in chosen.items())
-    functions: dict[object, dict[int, Form]] = {}
-    for i, form in _wide(views, target, chosen, table).items():
-        functions.setdefault(form.context, {})[i] = form
-    flash = _flash_bytes(chosen.values()) if functions else 0
+    flash = _flash_bytes(chosen.values())
     paying: dict[int, Form] = {}
     for layers in functions.values():
-        saved = sum(_instructions(views[i], chosen[i]) - _instructions(views[i], form) for i, form in layers.items())
-        added = _WIDER_FUNCTION_BYTES + sum(f.params_bytes - chosen[i].params_bytes for i, f in layers.items())
-        if saved * flash >= added * work:
-            pays = f"saves {saved / work:.1%} of the network's instructions for {added / flash:.1%} more flash"
-            paying |= {i: replace(form, why=f"{form.why}; {pays}") for i, form in layers.items()}
+        for found in ({i: forms[n] for i, forms in layers.items()} for n in range(len(next(iter(layers.values()))))):
+            saved = sum(_instructions(views[i], chosen[i]) - _instructions(views[i], f) for i, f in found.items())
+            added = _more_flash(chosen, found)
+            if saved * flash >= added * work:
+                pays = f"saves {saved / work:.1%} of the network's instructions for {added / flash:.1%} more flash"
+                paying |= {i: replace(form, why=f"{form.why}; {pays}") for i, form in found.items()}
+                break
     return paying
+
+
+def _more_flash(chosen: Mapping[int, Form], found: Mapping[int, Form]) -> int:
+    """What forms that one function serves take more than the chosen ones."""
+    longer = any(form.kernel != chosen[i].kernel for i, form in found.items())
+    return _WIDER_FUNCTION_BYTES * longer + sum(f.params_bytes - chosen[i].params_bytes for i, f in found.items())
 
 
 def _flash_bytes(forms: Collection[Form]) -> int:
@@ -90,18 +103,15 @@ def _flash_bytes(forms: Collection[Form]) -> int:
     return sum(form.params_bytes for form in forms) + _FUNCTION_BYTES * len(functions)
 
 
-def _wide(
-    views: Mapping[int, NodeView], target: Target, chosen: Mapping[int, Form], table: KernelTable
-) -> dict[int, Form]:
-    """The forms of wide weights that take fewer cycles than the chosen ones, by node index."""
-    features = FEATURES[BESIDE[target.isa]]
-    found: dict[int, Form] = {}
-    for i, form in chosen.items():
-        if form.mix is not None:
-            best = fastest_first([*table.fitting(views[i], features)], target.cycles)[0]
-            if best.mix is not None and best.kernel != form.kernel and best.params_bytes > form.params_bytes:
-                found[i] = best
-    return found
+def _faster(view: NodeView, chosen: Form, target: Target, table: KernelTable) -> Sequence[Form]:
+    """The forms that take fewer cycles than the chosen one and more flash, the fastest first."""
+    if chosen.mix is None:
+        return []
+    most = estimated_cycles(chosen.mix, target.cycles)
+    forms = [form for form in table.fitting(view, FEATURES[BESIDE[target.isa]]) if form.mix is not None]
+    timed = [(estimated_cycles(form.mix or Mix(), target.cycles), form) for form in forms]
+    faster = [(cycles, form) for cycles, form in timed if cycles < most and form.params_bytes > chosen.params_bytes]
+    return [form for _, form in sorted(faster, key=lambda pair: pair[0])]
 
 
 def _instructions(view: NodeView, form: Form) -> float:

@@ -45,7 +45,8 @@ _HALF, _PLACES = 1 << 30, 30
 class FastRequant:
     """How a template requantizes.
 
-    `form` is `single`, `raised`, `tflite`, `low`, `any` or `rounded` as above, or empty: then `plain` says how.
+    `form` is `single`, `raised`, `tflite`, `low`, `any` or `rounded` as above, `lined` (kernels/lined.py), or
+    empty: then `plain` says how.
     `saturate` names the type whose bounds the output has (s8, u8, u7), empty for other bounds.
     """
 
@@ -53,6 +54,11 @@ class FastRequant:
     per_channel: bool
     saturate: str
     plain: RequantContext
+
+    @property
+    def centred(self) -> bool:
+        """Whether the output is halved, around twice the zero point."""
+        return self.form not in ("", "lined")
 
     @property
     def headers(self) -> tuple[str, ...]:

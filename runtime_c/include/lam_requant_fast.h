@@ -160,6 +160,22 @@ static inline int32_t lam_twice_any(int32_t acc, int32_t multiplier, int32_t shi
     return (((rounded + ((rounded < 0) ? away : 0)) * 2) >> right) + centre;
 }
 
+/* Mode `tflite` by one product and one sum (codegen/kernels/lined.py): the output value before saturation.
+ *
+ *   addend      its last byte is a right shift of 0 .. 30: what a shift by a register reads of it
+ */
+static inline int32_t lam_lined(int32_t acc, int32_t multiplier, int32_t addend)
+{
+    const int32_t sum = lam_high_product(acc, multiplier) + addend;
+#if defined(__thumb2__) && defined(__GNUC__)
+    int32_t shifted;
+    __asm__("asr %0, %1, %2" : "=r"(shifted) : "r"(sum), "r"(addend));
+    return shifted;
+#else
+    return sum >> (addend & 31);
+#endif
+}
+
 /* v / 2^shift, shift 1 .. 31, halves away from zero; `half` is 2^(shift - 1). */
 static inline int32_t lam_divided_away(int32_t v, int32_t shift, int32_t half)
 {
@@ -209,6 +225,42 @@ static inline int32_t lam_halved_u7(int32_t v)
     return half;
 #else
     return lam_limited(v >> 1, 0, 127);
+#endif
+}
+
+/* v, saturated to -128 .. 127. */
+static inline int32_t lam_saturated_s8(int32_t v)
+{
+#if defined(__ARM_FEATURE_SAT) && defined(__GNUC__)
+    int32_t saturated;
+    __asm__("ssat %0, #8, %1" : "=r"(saturated) : "r"(v));
+    return saturated;
+#else
+    return lam_limited(v, -128, 127);
+#endif
+}
+
+/* v, saturated to 0 .. 255. */
+static inline int32_t lam_saturated_u8(int32_t v)
+{
+#if defined(__ARM_FEATURE_SAT) && defined(__GNUC__)
+    int32_t saturated;
+    __asm__("usat %0, #8, %1" : "=r"(saturated) : "r"(v));
+    return saturated;
+#else
+    return lam_limited(v, 0, 255);
+#endif
+}
+
+/* v, saturated to 0 .. 127. */
+static inline int32_t lam_saturated_u7(int32_t v)
+{
+#if defined(__ARM_FEATURE_SAT) && defined(__GNUC__)
+    int32_t saturated;
+    __asm__("usat %0, #7, %1" : "=r"(saturated) : "r"(v));
+    return saturated;
+#else
+    return lam_limited(v, 0, 127);
 #endif
 }
 

@@ -62,6 +62,26 @@ def paid_for(graph: Graph, forms: Mapping[int, Form]) -> int:
     return sum(packing_growth(form, graph.view(graph.nodes[i])) for i, form in paid.items())
 
 
+def test_larger_factors_are_for_layers_of_many_outputs() -> None:
+    """Three bytes for each channel, and about two instructions less for each output."""
+    target = load_target("cortex-m3")
+    graph = graph_of("mlperf_tiny/vww_int8.tflite", target.name)
+    forms = {goal: choose_kernels(graph, target, goal=goal) for goal in ("size", "memory", "balanced", "speed")}
+    lined = {goal: [i for i, form in found.items() if _form(form) == "lined"] for goal, found in forms.items()}
+    assert lined["size"] == lined["memory"] == []
+    pixels = {
+        i: graph.view(graph.nodes[i]).outs[0].elements // graph.view(graph.nodes[i]).outs[0].shape[-1]
+        for i in forms["size"]
+    }
+    assert 4 < len(lined["balanced"]) < len(lined["speed"])
+    assert min(pixels[i] for i in lined["balanced"]) > 100
+    assert paid_for(graph, forms["balanced"]) == packed_bytes(forms["balanced"]) - packed_bytes(forms["size"])
+
+
+def _form(form: Form) -> str:
+    return str(getattr(getattr(form.context, "rq", None), "form", ""))
+
+
 def test_only_machines_without_flash_let_weights_grow() -> None:
     assert [name for name in list_targets() if load_target(name).weights.expand] == ["aarch64", "aarch64-dot", "host"]
 

@@ -1,13 +1,17 @@
 """Kernels in plain C99, blocked for the register file of cores without vector instructions."""
 
 from codegen.kernels.blocked.add import BLOCKED_ADD
-from codegen.kernels.blocked.conv import blocked_conv
-from codegen.kernels.blocked.depthwise import blocked_depthwise
+from codegen.kernels.blocked.conv import blocked_conv, lined_conv
+from codegen.kernels.blocked.depthwise import blocked_depthwise, lined_depthwise
 from codegen.kernels.blocked.registers import CORES
 from codegen.kernels.blocked.winograd import blocked_winograd
 
 BLOCKED = (BLOCKED_ADD, *(make(core) for core in CORES.values() for make in (blocked_depthwise, blocked_conv)))
 """In the order in which they are tried; but for sums, each is for one kind of core."""
 
-BLOCKED_FASTER = tuple(blocked_winograd(CORES[name]) for name in ("armv7m", "rv32"))
-"""Those that take more flash and scratch: goals `size` and `memory` take the ones before."""
+BLOCKED_FASTER = (
+    *(blocked_winograd(CORES[name]) for name in ("armv7m", "rv32")),
+    lined_depthwise(CORES["armv7m"]),
+    lined_conv(CORES["armv7m"]),
+)
+"""Those that take more flash, and some more scratch: goals `size` and `memory` take the ones before."""

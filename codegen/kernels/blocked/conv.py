@@ -24,14 +24,17 @@ from codegen.kernels.blocked.registers import (
     choose,
     conv_mix,
     in_windows,
+    lined_core,
     turn_of,
+    wide_chips_of,
     windows_bytes,
     windows_mix,
 )
 from codegen.kernels.conv2d import is_pointwise
-from codegen.kernels.fast import FastRequant, fast_fields, fast_requant
+from codegen.kernels.fast import FastRequant
 from codegen.kernels.gather import Columns, block_columns, gathered_bytes
 from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.lined import Scaling, lined_scaling, plain_scaling
 from codegen.kernels.packed import Fields, filled_to
 from codegen.kernels.sizes import RunSizes
 from codegen.kernels.weighted import Weighted, weighted
@@ -198,10 +201,13 @@ def pieces_of(choice: Choice, w: Window, x: Shape, c_out: int) -> tuple[Piece, .
     return tuple(pieces)
 
 
-def _fit(core: Core, node: NodeOf[Conv2D | Dense], *, copied: bool = False) -> Fit | None:
+def _fit(core: Core, node: NodeOf[Conv2D | Dense], *, copied: bool = False, lined: bool = False) -> Fit | None:
     op, sums = node.op, weighted(node)
     served = isinstance(op, Dense) or (op.groups == 1 and op.h.size <= _MOST_ROWS)
     if sums is None or not served or not sums.of_bytes(shifted=True):
+        return None
+    scaling = lined_scaling(sums) if lined else plain_scaling(sums)
+    if scaling is None:
         return None
     # the assembler is for signed inputs
     plain = sums.x is not DType.S8 or sums.bits > 0
@@ -212,13 +218,13 @@ def _fit(core: Core, node: NodeOf[Conv2D | Dense], *, copied: bool = False) -> F
     whole = in_windows(used, work, c_out) if bytewise and windows(node.op)[1].dilation == 1 else None
     choice = choose(used, whole or work, once=copied)
     planar = not sums.bits and core.pairs > 0 and sums.x is DType.S8 and 2 in choice.sizes and choice.channels == 2
-    context = _context(core, node, sums, choice, planar=planar)
+    context = _context(core, node, sums, choice, rq=scaling.rq, planar=planar)
     scratch = _gathered(node, context.pieces)
     if whole is not None:
         context = _with_windows(core, whole, node, context)
         near = _gathered(node, pieces_of(choose(used, work), windows(node.op)[1], node.ins[0].shape, c_out))
         scratch = replace(scratch, bytes=max(near.bytes, windows_bytes(used, whole)))
-    params, headers = _params(sums, context), context.rq.headers
+    params, headers = _params(sums, scaling, context), context.rq.headers
     own = ("lam_armv6m.h",) if planar else ()
     in_place = _is_pointwise(node) and context.c_out <= context.channels and choice.once
     why = _why(choice, scratch, sums.bits, windows=whole is not None)
@@ -241,6 +247,11 @@ def _fit_copied(core: Core, node: NodeOf[Conv2D | Dense]) -> Fit | None:
     return replace(found, context=replace(k, copied=True), scratch=(pixels,), why=why, in_place=True, copies=True)
 
 
+def _fit_lined(core: Core, node: NodeOf[Conv2D]) -> Fit | None:
+    """A pointwise layer: where outputs have many products, what their requantization takes is lost among them."""
+    return _fit(core, node, lined=True) if _is_pointwise(node) else None
+
+
 def _is_pointwise(node: NodeOf[Conv2D | Dense]) -> bool:
     """Whether each output pixel reads the input pixel in its place."""
     return isinstance(node.op, Dense) or is_pointwise(node.op)
@@ -254,7 +265,7 @@ def _work(node: NodeOf[Conv2D | Dense]) -> Work:
 
 
 def _context(
-    core: Core, node: NodeOf[Conv2D | Dense], sums: Weighted, choice: Choice, *, planar: bool
+    core: Core, node: NodeOf[Conv2D | Dense], sums: Weighted, choice: Choice, *, rq: FastRequant, planar: bool
 ) -> BlockedContext:
     x, y = node.ins[0], node.outs[0]
     h, w = windows(node.op)
@@ -278,7 +289,7 @@ def _context(
         sizes=choice.sizes,
         pieces=pieces_of(choice, w, x.shape, y.shape[-1]),
         shifted=sums.shift is not None,
-        rq=fast_requant(node.op.requant, sums.reach),
+        rq=rq,
     )
 
 
@@ -333,10 +344,9 @@ def _order(channels: int) -> str:
     return "[outputs][rows][columns][inputs]" if channels == 1 else f"those of {channels} outputs beside each other"
 
 
-def _params(sums: Weighted, k: BlockedContext) -> tuple[Field, ...]:
-    numbers = fast_fields(sums.op.requant, sums.reach, len(sums.weights))
+def _params(sums: Weighted, scaling: Scaling, k: BlockedContext) -> tuple[Field, ...]:
     zero, shift = sums.zero_fields(padded=k.gathers), sums.shift_fields()
-    return (sums.bias_field(), *zero, *numbers, *shift, _weights(sums, k))
+    return (scaling.bias, *zero, *scaling.numbers, *shift, _weights(sums, k))
 
 
 def _gathered(node: NodeOf[Conv2D | Dense], pieces: tuple[Piece, ...]) -> Scratch:
@@ -361,3 +371,9 @@ def blocked_conv(core: Core) -> Kernel[Conv2D | Dense]:
     chips, headers, copied = chips_of(core), ("lam_order.h",), partial(_fit_copied, core)
     fit = partial(_fit, core)
     return Kernel("blocked_conv", "blocked/conv.c.j2", "row", served, fit, *chips, headers=headers, copying=copied)
+
+
+def lined_conv(core: Core) -> Kernel[Conv2D]:
+    """The same with requantization of larger factors (kernels/lined.py)."""
+    fit, chips = partial(_fit_lined, lined_core(core)), wide_chips_of(core)
+    return Kernel("blocked_conv", "blocked/conv.c.j2", "row", (Conv2D,), fit, *chips, headers=("lam_order.h",))

@@ -7,14 +7,28 @@ those of few bits share bytes, of which each channel has its own, or each kernel
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
 from codegen.kernels.blocked.conv import Piece, pieces_of
-from codegen.kernels.blocked.registers import UNROLLED_ROWS, Choice, Core, Slide, chips_of, choose_slide, slide_mix
+from codegen.kernels.blocked.registers import (
+    UNROLLED_ROWS,
+    Choice,
+    Core,
+    Slide,
+    chips_of,
+    choose_slide,
+    lined_core,
+    slide_mix,
+    wide_chips_of,
+)
 from codegen.kernels.conv2d import is_depthwise
-from codegen.kernels.fast import FastRequant, fast_fields, fast_requant
+from codegen.kernels.fast import FastRequant
 from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.lined import Scaling, lined_scaling, plain_scaling
 from codegen.kernels.packed import Fields, filled_to
 from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D
@@ -110,16 +124,19 @@ class DepthwiseContext:
         return self.kernel_h <= UNROLLED_ROWS
 
 
-def _fit(core: Core, node: NodeOf[Conv2D]) -> Fit | None:
+def _fit(core: Core, node: NodeOf[Conv2D], *, lined: bool = False) -> Fit | None:
     sums = weighted(node)
     if sums is None or not is_depthwise(node) or not sums.of_bytes(shifted=True) or node.op.w.size > _MOST_COLUMNS:
+        return None
+    scaling = lined_scaling(sums) if lined else plain_scaling(sums)
+    if scaling is None:
         return None
     choice = choose_slide(core, _slide(node))
     sizes = " and ".join(map(str, choice.sizes))
     why = f"blocks of {sizes} outputs of one channel, {choice.cost:.2f} instructions per product"
-    context = _context(node, sums, choice)
+    context = _context(node, sums, choice, scaling.rq)
     mix = slide_mix(core, _slide(node), choice).times(context.channels)
-    return Fit(context, _params(sums, context), why=why, headers=context.rq.headers, mix=mix)
+    return Fit(context, _params(sums, scaling, context), why=why, headers=context.rq.headers, mix=mix)
 
 
 def _slide(node: NodeOf[Conv2D]) -> Slide:
@@ -140,7 +157,7 @@ def variant_of(slide: Slide, piece: Piece, channels: int) -> Variant:
     return Variant(piece.pixels, before, piece.columns.after // channels, tuple(inputs))
 
 
-def _context(node: NodeOf[Conv2D], sums: Weighted, choice: Choice) -> DepthwiseContext:
+def _context(node: NodeOf[Conv2D], sums: Weighted, choice: Choice, rq: FastRequant) -> DepthwiseContext:
     op, x, y = node.op, node.ins[0], node.outs[0]
     variants: list[Variant] = []
     pieces: list[tuple[Piece, int]] = []
@@ -159,14 +176,14 @@ def _context(node: NodeOf[Conv2D], sums: Weighted, choice: Choice) -> DepthwiseC
         variants=tuple(variants),
         pieces=tuple(pieces),
         shifted=sums.shift is not None,
-        rq=fast_requant(op.requant, sums.reach),
+        rq=rq,
         fields=Fields(sums.bits, 8) if sums.bits else None,
     )
 
 
-def _params(sums: Weighted, k: DepthwiseContext) -> tuple[Field, ...]:
-    numbers = fast_fields(sums.op.requant, sums.reach, len(sums.weights))
-    return (sums.bias_field(), *sums.zero_fields(padded=k.padded), *numbers, *sums.shift_fields(), _weights(sums, k))
+def _params(sums: Weighted, scaling: Scaling, k: DepthwiseContext) -> tuple[Field, ...]:
+    zero, shift = sums.zero_fields(padded=k.padded), sums.shift_fields()
+    return (scaling.bias, *zero, *scaling.numbers, *shift, _weights(sums, k))
 
 
 def _weights(sums: Weighted, k: DepthwiseContext) -> Field:
@@ -184,12 +201,16 @@ def _in_fields(weights: Array, fields: Fields, record: int) -> Array:
 
 def blocked_depthwise(core: Core) -> Kernel[Conv2D]:
     """The kernel for one core."""
-    return Kernel(
-        "blocked_depthwise",
-        "blocked/depthwise.c.j2",
-        "row",
-        (Conv2D,),
-        lambda node: _fit(core, node),
-        *chips_of(core),
-        headers=("lam_order.h",),
-    )
+    return _kernel(partial(_fit, core), *chips_of(core))
+
+
+def lined_depthwise(core: Core) -> Kernel[Conv2D]:
+    """The same with requantization of larger factors (kernels/lined.py)."""
+    return _kernel(partial(_fit, lined_core(core), lined=True), *wide_chips_of(core))
+
+
+def _kernel(
+    fit: Callable[[NodeOf[Conv2D]], Fit | None], needs: frozenset[str], without: frozenset[str]
+) -> Kernel[Conv2D]:
+    template, headers = "blocked/depthwise.c.j2", ("lam_order.h",)
+    return Kernel("blocked_depthwise", template, "row", (Conv2D,), fit, needs, without, headers=headers)

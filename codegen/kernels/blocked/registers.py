@@ -46,6 +46,8 @@ class Core:
         product: instructions per product and sum: 1 with a multiply-accumulate.
         reach: the largest offset of a load in bytes.
         requant: instructions per output value, from accumulator to store.
+        lined: the same with larger factors (kernels/lined.py), and with what a channel takes less; 0 for a core that
+            gains nothing.
         load: instructions per input or weight.
         high: more registers, that only moves and additions reach: enough for weights that are used once per row.
         pairs: instructions per tap of two pixels by two channels in assembler, 0 where compilers do well.
@@ -66,10 +68,11 @@ class Core:
     turn: int = 8
     uneven: bool = False
     copied: int = 2
+    lined: int = 0
 
 
 CORES = {
-    "armv7m": Core("armv7m", 14, 1, 4095, 6, turn=16),
+    "armv7m": Core("armv7m", 14, 1, 4095, 6, turn=16, lined=4),
     "armv6m": Core("armv6m", 10, 3, 31, 24, load=2, high=5, pairs=16, copied=8),
     "rv32": Core("rv32", 28, 2, 2047, 8, uneven=True),
     "c99": Core("c99", 28, 2, 2047, 10),
@@ -85,6 +88,21 @@ def chips_of(core: Core) -> tuple[frozenset[str], frozenset[str]]:
     """For which chips a kernel for the core is: `needs` and `without` of a Kernel."""
     named = frozenset(CORES) - {"c99"}
     return named & {core.name}, OTHERS if core.name in named else OTHERS | named
+
+
+_OTHER_PRODUCTS = frozenset({"dsp", "mve"})
+"""Features of chips that make several products at once, of inputs as they are."""
+
+
+def wide_chips_of(core: Core) -> tuple[frozenset[str], frozenset[str]]:
+    """The same for kernels whose parameters take more than others'."""
+    needs, without = chips_of(core)
+    return needs | {"wide"}, without | _OTHER_PRODUCTS
+
+
+def lined_core(core: Core) -> Core:
+    """The core with the requantization that larger factors allow."""
+    return replace(core, requant=core.lined)
 
 
 @record

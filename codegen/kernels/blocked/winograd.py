@@ -23,18 +23,17 @@ from codegen.ir.form import Field, Scratch, Told
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
 from codegen.kernels.blocked.conv import Piece, packed, pieces_of
-from codegen.kernels.blocked.registers import Choice, Core, Tiles, chips_of, choose_tiles, tiles_mix, unrolled
-from codegen.kernels.fast import FastRequant, fast_fields, fast_requant
+from codegen.kernels.blocked.registers import Choice, Core, Tiles, choose_tiles, tiles_mix, unrolled, wide_chips_of
+from codegen.kernels.fast import FastRequant
 from codegen.kernels.gather import gathered_bytes
 from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.lined import plain_scaling
 from codegen.kernels.sizes import RunSizes
 from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D
 from codegen.records import record
 
 _MOST_ROWS = 32
-_OTHER_PRODUCTS = frozenset({"dsp", "mve"})
-"""Features of chips that make several products at once, of inputs as they are."""
 _COLUMNS, _OUTPUTS, _PLANES = 3, 2, 4
 _WORD = 4
 
@@ -125,18 +124,19 @@ def pairs_of(pixels: int) -> int:
 
 
 def _fit(core: Core, node: NodeOf[Conv2D]) -> Fit | None:
-    op, sums = node.op, weighted(node)
+    sums = weighted(node)
     if sums is None or sums.bits or not sums.of_bytes() or not _is_served(node) or not _stays_in_32_bits(sums):
         return None
-    work = Tiles(node.outs[0].shape[2], op.h.size * node.ins[0].shape[3])
+    work = Tiles(node.outs[0].shape[2], node.op.h.size * node.ins[0].shape[3])
     choice = choose_tiles(core, work)
-    context = _context(node, sums, choice)
+    scaling = plain_scaling(sums)
+    context = _context(node, choice, scaling.rq)
     scratch = (
         Scratch("columns", context.planes_at),
         Scratch("planes", 2 * _PLANES * context.run * pairs_of(max(context.sizes))),
     )
-    numbers = fast_fields(op.requant, sums.reach, len(sums.weights))
-    params = (sums.bias_field(), *sums.zero_fields(padded=context.gathers), *numbers, *_weights(sums, context))
+    zero = sums.zero_fields(padded=context.gathers)
+    params = (scaling.bias, *zero, *scaling.numbers, *_weights(sums, context))
     sizes = " and ".join(str(pairs_of(pixels)) for pixels in choice.sizes)
     mix = tiles_mix(core, work, choice, context.c_out)
     each = mix.instructions / (work.width * work.taps * _COLUMNS * context.c_out)
@@ -182,7 +182,7 @@ def _weights(sums: Weighted, k: WinogradContext) -> tuple[Field, ...]:
     )
 
 
-def _context(node: NodeOf[Conv2D], sums: Weighted, choice: Choice) -> WinogradContext:
+def _context(node: NodeOf[Conv2D], choice: Choice, rq: FastRequant) -> WinogradContext:
     op, x, y = node.op, node.ins[0], node.outs[0]
     run = op.h.size * x.shape[3]
     pieces = pieces_of(choice, op.w, x.shape, y.shape[3])
@@ -204,20 +204,20 @@ def _context(node: NodeOf[Conv2D], sums: Weighted, choice: Choice) -> WinogradCo
         sizes=choice.sizes,
         pieces=pieces,
         planes_at=-(-copied // _WORD) * _WORD,
-        rq=fast_requant(op.requant, sums.reach),
+        rq=rq,
     )
 
 
 def blocked_winograd(core: Core) -> Kernel[Conv2D]:
     """The kernel for one core, where weights may take twice the flash."""
-    needs, without = chips_of(core)
+    needs, without = wide_chips_of(core)
     return Kernel(
         "blocked_winograd",
         "blocked/winograd.c.j2",
         "row",
         (Conv2D,),
         partial(_fit, core),
-        needs | {"wide"},
-        without | _OTHER_PRODUCTS,
+        needs,
+        without,
         headers=("lam_order.h",),
     )

@@ -78,6 +78,10 @@ static int32_t apply(int32_t function, const record *r)
     case 31: return lam_clamp_i32(lam_twice_low(acc, r->multiplier, r->shift, 2 * r->zp + 1) >> 1, r->low, r->high);
     case 32: return lam_clamp_i32(lam_twice_any(acc, r->multiplier, r->shift, 2 * r->zp + 1) >> 1, r->low, r->high);
     case 33: return lam_high_product_doubled(acc, r->multiplier);
+    case 34: return lam_lined(acc, r->multiplier, r->shift);
+    case 35: return lam_saturated_s8(acc);
+    case 36: return lam_saturated_u8(acc);
+    case 37: return lam_saturated_u7(acc);
     default: exit(2);
     }
 }

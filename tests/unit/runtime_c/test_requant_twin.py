@@ -268,6 +268,19 @@ def _fast_any() -> Records:
     return records
 
 
+def _lines() -> Records:
+    """Sums of 30 bits, and addends whose last byte is a shift."""
+    rng, records = np.random.default_rng(12), _records(N)
+    records["acc"], records["multiplier"] = _spread(rng, N, 31), _multipliers(rng, N, 31)
+    records["shift"] = (_spread(rng, N, 30) & ~255) | rng.integers(0, 30, N, endpoint=True)
+    return records
+
+
+def _lined(records: Records) -> np.ndarray[Any, Any]:
+    high = (records["acc"].astype(np.int64) * records["multiplier"]) >> 32
+    return (high + records["shift"]) >> (records["shift"] & 255)
+
+
 def _less(records: Records, shift: np.ndarray[Any, Any]) -> Records:
     """The records with the shift that the C function takes."""
     changed = records.copy()
@@ -308,7 +321,7 @@ def _cases() -> tuple[tuple[str, int, Records, np.ndarray[Any, Any]], ...]:
     longer, wide_floats = _single_64(17, 25), _float(18, 48)
     floats, pairs, crc, block = _float(), _pairs(), _crc(), _block()
     fast_single, fast_tflite, powers = _fast_single(), _fast_tflite(), _powers()
-    fast_low, fast_any = _fast_low(), _fast_any()
+    fast_low, fast_any, lines = _fast_low(), _fast_any(), _lines()
 
     def rounded(r: Records, rounding: str) -> Any:
         return fp.requantize_rounded(r["acc"], r["multiplier"], r["shift"], r["zp"], r["low"], r["high"], rounding)
@@ -366,6 +379,10 @@ def _cases() -> tuple[tuple[str, int, Records, np.ndarray[Any, Any]], ...]:
         ("lam_halved_s8", 19, pairs, fp.saturate(pairs["acc"] >> 1, -128, 127)),
         ("lam_halved_u8", 20, pairs, fp.saturate(pairs["acc"] >> 1, 0, 255)),
         ("lam_halved_u7", 21, pairs, fp.saturate(pairs["acc"] >> 1, 0, 127)),
+        ("lam_lined", 34, lines, _lined(lines)),
+        ("lam_saturated_s8", 35, pairs, fp.saturate(pairs["acc"], -128, 127)),
+        ("lam_saturated_u8", 36, pairs, fp.saturate(pairs["acc"], 0, 255)),
+        ("lam_saturated_u7", 37, pairs, fp.saturate(pairs["acc"], 0, 127)),
         ("lam_requant_single_64_q, longer multipliers", 4, longer, step(fp.requantize_single_64, longer)),
         (
             "lam_requant_ort_64_q",

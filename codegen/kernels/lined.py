@@ -1,0 +1,166 @@
+"""Requantization of TFLite by one product and one sum: numbers that give every output of golden, channel by channel.
+
+TFLite rounds twice and adds the zero point behind that, which takes a product, two sums and two shifts.  What comes out
+is a staircase all the same: output k begins at some first accumulator t(k), and those lie about on a line.  Here is
+another one,
+
+    clamp((((acc + offset) * multiplier >> 32) + addend) >> (addend & 255))
+
+whose steps begin where offset * multiplier + addend * 2^32 is in a range of its own: for each k that is reached,
+
+    k * 2^(32 + shift) - t(k) * multiplier  <=  it  <  k * 2^(32 + shift) - (t(k) - 1) * multiplier
+
+All accumulators together leave a range about a hundredth of the multiplier wide, that of TFLite's own rounding in it;
+`addend` holds zero point and rounding and is moved from there, in steps of 256 that leave the shift in its last byte,
+until some whole `offset`, which goes into the bias, falls into the range.  It is the same staircase then: not nearly
+the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
+from codegen.ir.form import Field
+from codegen.ir.quant import Array, Requant
+from codegen.kernels.common import range_field, requant_context, whose_factors
+from codegen.kernels.fast import FastRequant, fast_fields, fast_requant, saturation
+from codegen.kernels.weighted import FOLDED, Weighted
+from codegen.ops.requantize import scaled
+from codegen.records import record
+
+_REACH = 1 << 30
+_HALF, _MOST_SHIFT = 1 << 30, 20
+_INT32 = np.iinfo(np.int32)
+_ANYWHERE = np.int64(1 << 61)
+"""Behind every bound of a range that has one."""
+_STEP = 256
+"""How addends of one shift differ."""
+_STEPS = _STEP * np.array(sorted(range(-8192, 8193), key=abs), np.int64)
+"""By how much those that are tried differ from the first one."""
+_TRIED = ((0, 1025), *((by, len(_STEPS)) for by in sorted(range(-8, 9), key=abs)))
+"""How far off multipliers may be, and how many steps of addends are tried with them.
+
+Most ranges need few; the steps of some multipliers fall on few places, and another one is as good.
+"""
+
+
+@record(eq=False)
+class Line:
+    """The numbers of each channel, or of all channels."""
+
+    multiplier: Array
+    addend: Array
+    offset: Array
+
+
+@record(eq=False)
+class Scaling:
+    """How a layer's sums become outputs: what the template needs to know, the bias and the factors."""
+
+    rq: FastRequant
+    bias: Field
+    numbers: tuple[Field, ...]
+
+
+def plain_scaling(sums: Weighted) -> Scaling:
+    """The form that takes no more parameters than any."""
+    requant = sums.op.requant
+    return Scaling(
+        fast_requant(requant, sums.reach), sums.bias_field(), fast_fields(requant, sums.reach, len(sums.weights))
+    )
+
+
+def lined_scaling(sums: Weighted) -> Scaling | None:
+    """The form of one product and one sum, which takes three bytes more for each factor, if there is one."""
+    requant = sums.op.requant
+    line = None if requant is None or sums.bits or sums.shift is not None else line_of(requant, sums.reach)
+    if requant is None or line is None or not _stays_in_32_bits(sums, line):
+        return None
+    about = f"{whose_factors(requant)}, of lam_lined"
+    rq = FastRequant("lined", requant.per_channel, saturation(requant.low, requant.high), requant_context(requant))
+    bounds = (range_field(requant.zero_point, requant.low, requant.high),) if not rq.saturate else ()
+    factors = (Field("multiplier", line.multiplier, about=about), Field("shift", line.addend, about=about))
+    about = f"{FOLDED} and what lam_lined asks for"
+    bias = Field.later("bias", np.int32, len(sums.weights), lambda: _shifted(sums, line).astype(np.int32), about)
+    return Scaling(rq, bias, (*factors, *bounds))
+
+
+def _shifted(sums: Weighted, line: Line) -> Array:
+    return sums.folded.astype(np.int64) + line.offset
+
+
+def _stays_in_32_bits(sums: Weighted, line: Line) -> bool:
+    """Whether every partial sum does with the offset in its bias."""
+    taps = np.abs(sums.weights.reshape(len(sums.weights), -1).astype(np.int64)).sum(axis=1)
+    most = np.abs(_shifted(sums, line)) + taps * max(abs(sums.x.low), sums.x.high)
+    return bool(most.max() <= _INT32.max)
+
+
+@lru_cache(maxsize=512)
+def line_of(requant: Requant, reach: int) -> Line | None:
+    """The numbers for accumulators of at most `reach` in size; None where there are none for some channel."""
+    exponent = np.array(requant.shift, np.int64)
+    if requant.mode != "tflite" or requant.low >= requant.high or exponent.max() >= 0 or reach >= _REACH:
+        return None
+    outputs = np.arange(requant.low + 1, requant.high + 1, dtype=np.int64)[:, None]
+    firsts = _firsts(requant, outputs, reach)
+    shift = np.minimum(-exponent - 1, _MOST_SHIFT)
+    given = np.array(requant.multiplier, np.int64)
+    factor = np.where(given == 0, _HALF, given) >> (-exponent - 1 - shift)
+    line = Line(factor, np.zeros_like(factor), np.zeros_like(factor))
+    left = np.arange(len(factor))
+    for by, steps in _TRIED:
+        multiplier = np.minimum(factor[left] + by, _INT32.max)
+        bounds = _range(outputs, firsts[:, left], reach, multiplier, shift[left])
+        addend, offset = _placed(requant.zero_point, multiplier, shift[left], *bounds, steps)
+        for of_all, found in zip(
+            (line.multiplier, line.addend, line.offset), (multiplier, addend, offset), strict=True
+        ):
+            of_all[left] = found
+        left = left[~_is_in_range(multiplier, addend, offset, *bounds)]
+        if not left.size:
+            return Line(line.multiplier.astype(np.int32), line.addend.astype(np.int32), line.offset)
+    return None
+
+
+def _firsts(requant: Requant, outputs: Array, reach: int) -> Array:
+    """The first accumulator that becomes an output or more: -reach if all do, reach + 1 if none does."""
+    free = replace(requant, low=_INT32.min, high=_INT32.max)
+    multiplier, exponent = np.array(requant.multiplier, np.float64), np.array(requant.shift, np.float64)
+    factor = np.maximum(multiplier, 1) * np.exp2(exponent - 31)
+    near = np.ceil((outputs - requant.zero_point - 0.5) / factor)
+    near = np.clip(near, -reach, reach + 1).astype(np.int64)
+    below = sum((scaled(free, near + by) < outputs).astype(np.int64) for by in (-1, 0, 1))
+    firsts: Array = np.clip(near - 1 + below, -reach, reach + 1)
+    begins = (firsts > reach) | (scaled(free, firsts) >= outputs)
+    assert (begins & ((firsts <= -reach) | (scaled(free, firsts - 1) < outputs))).all(), "it is off by one at most"
+    return firsts
+
+
+def _range(outputs: Array, firsts: Array, reach: int, multiplier: Array, shift: Array) -> tuple[Array, Array]:
+    """From where to where offset * multiplier + addend * 2^32 may be, channel by channel."""
+    ends = outputs << (32 + shift)
+    least = np.where(firsts > reach, -_ANYWHERE, ends - firsts * multiplier)
+    until = np.where(firsts <= -reach, _ANYWHERE, ends - (firsts - 1) * multiplier)
+    return least.max(0), until.min(0)
+
+
+def _is_in_range(multiplier: Array, addend: Array, offset: Array, least: Array, until: Array) -> Array:
+    total = offset * multiplier + (addend << 32)
+    within: Array = (least <= total) & (total < until)
+    return within
+
+
+def _placed(
+    zero_point: int, multiplier: Array, shift: Array, least: Array, until: Array, steps: int
+) -> tuple[Array, Array]:
+    """Of addends near zero point and rounding the nearest one that some offset fits, with it: any if there is none."""
+    rounded = (zero_point << shift) + ((np.int64(1) << shift) >> 1)
+    addends = rounded + (shift - rounded) % _STEP + _STEPS[:steps, None]
+    offsets = (until - 1 - (addends << 32)) // multiplier
+    which = _is_in_range(multiplier, addends, offsets, least, until).argmax(0)
+    channels = np.arange(len(which))
+    return addends[which, channels], offsets[which, channels]

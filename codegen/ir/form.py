@@ -154,6 +154,7 @@ class Form:
             what a pixel reads before it stores any byte of it, or of one behind it.  So the output may lie over the
             input, as long as each of its rows neither begins nor ends behind the input's.
         copies: for that it copies what it reads, pixel by pixel.
+        code_bytes: about what its function takes, of kernels whose forms differ in that; else 0.
     """
 
     kernel: str
@@ -170,6 +171,7 @@ class Form:
     mix: Mix | None = None
     in_place: bool = False
     copies: bool = False
+    code_bytes: int = 0
 
     def refit(self, tile: NodeView) -> Form:
         """The form that the same kernel has for a tile of the node that it was fitted to."""

@@ -8,7 +8,8 @@ from fast kernels by a few bytes: the layers that would gain least per added byt
 Goal `speed` allows a quarter, and asks kernels of wide weights too where they come beside the others and flash has
 room; `size` allows the 2 % alone.  By default a layer has wide weights, or larger factors, too where that pays in
 proportion: where the share of the network's instructions that it saves is no less than the share of the network's
-flash that it adds.
+flash that it adds.  Longer blocks of the same kernel are weighed likewise, or may
+add a kilobyte of code in all.
 Weights of few bits count as bytes there, and their layers get the fastest kernel.
 A target that says `weights.expand` has no such limit.
 """
@@ -27,6 +28,7 @@ from codegen.ir.op import NodeView
 from codegen.ir.plan import NodeNeeds
 from codegen.kernels.table import TABLE, KernelTable
 from codegen.ops import answers
+from codegen.records import record
 from codegen.target import BESIDE, FEATURES, Cycles, Target
 
 MOST_GROWTH = Fraction(2, 100)
@@ -39,6 +41,10 @@ _FUNCTION_BYTES = 1000
 """Code of a kernel's function at -O3, about, on cores without SIMD: flash has to have room for that too."""
 _WIDER_FUNCTION_BYTES = 1600
 """By about how much one for wide weights is longer than the one that it replaces."""
+_CODE_WEIGHT = Fraction(2, 5)
+"""What a byte counts by which blocks of the same kernel are longer."""
+_SPARE_CODE_BYTES = 1024
+"""By how much they may be longer in any case: a network of few functions is not kept from fast ones."""
 _OTHER_WORK = 3
 """Instructions that a product, or an element, takes of kernels that do not say what a row takes."""
 
@@ -53,48 +59,86 @@ def choose_kernels(
     Raises with every node that has none.
     """
     chosen = _chosen(graph, target, target.isa, table, goal)
-    if target.isa not in BESIDE or target.dma is not None:
+    if target.isa not in BESIDE or goal not in ("balanced", "speed"):
         return chosen
-    wide = chosen
-    if goal == "speed":
+    if goal == "speed" and target.dma is None:
         wide = _chosen(graph, target, BESIDE[target.isa], table, goal)
-    elif goal == "balanced" and target.weights.buffer_bytes is None:
+    else:
         wide = {**chosen, **_paying(graph, target, chosen, table)}
     fits = target.flash_bytes is None or _flash_bytes(wide.values()) <= target.flash_bytes
     return wide if fits else chosen
 
 
+@record(eq=False)
+class _Offer:
+    """Forms of layers that one function serves, by node index, in place of the chosen ones.
+
+    For `saved` instructions they take `params` more bytes of parameters, and of code what longer blocks of the same
+    kernel are.
+    """
+
+    forms: Mapping[int, Form]
+    saved: float
+    params: int
+    code: int
+
+
 def _paying(graph: Graph, target: Target, chosen: Mapping[int, Form], table: KernelTable) -> dict[int, Form]:
     """Forms of more flash by node index, where they save a larger share of instructions than they add of flash.
 
-    Layers of equal context share a function, and are weighed together; of several forms the fastest that pays is taken.
+    Of several forms the fastest that pays is taken; longer blocks that do not pay are, while they are few bytes.
     """
     views = {i: graph.view(graph.nodes[i]) for i in chosen}
+    functions = _offers(views, target, chosen, table)
+    work = sum(_instructions(views[i], form) for i, form in chosen.items())
+    flash = _flash_bytes(chosen.values()) if functions else 0
+    taken, left = [], []
+    for offers in functions:
+        pays = (o for o in offers if o.saved * flash >= (o.params + _CODE_WEIGHT * o.code) * work)
+        found = next(pays, None)
+        taken += [found] if found else []
+        left += [o for o in offers if not found and o.code and not o.params][:1]
+    taken += _within_spare(left)
+    return {i: replace(form, why=f"{form.why}; {_said(o, work, flash)}") for o in taken for i, form in o.forms.items()}
+
+
+def _said(offer: _Offer, work: float, flash: int) -> str:
+    share = (offer.params + offer.code) / flash
+    return f"saves {offer.saved / work:.1%} of the network's instructions for {share:.1%} more flash"
+
+
+def _within_spare(offers: Sequence[_Offer]) -> Sequence[_Offer]:
+    """Those that save most for a byte of code, as far as the code goes that is spared in any case."""
+    left, taken = _SPARE_CODE_BYTES, []
+    for offer in sorted(offers, key=lambda o: (-o.saved / o.code, min(o.forms))):
+        if offer.code <= left:
+            left -= offer.code
+            taken.append(offer)
+    return taken
+
+
+def _offers(
+    views: Mapping[int, NodeView], target: Target, chosen: Mapping[int, Form], table: KernelTable
+) -> Sequence[Sequence[_Offer]]:
+    """What layers of equal context, which share a function, could have instead, the fastest first."""
     functions: dict[object, dict[int, Sequence[Form]]] = {}
     for i, form in chosen.items():
         faster = _faster(views[i], form, target, table)
-        if faster:
-            functions.setdefault((form.context, tuple(f.context for f in faster)), {})[i] = faster
-    if not functions:
-        return {}
-    work = sum(_instructions(views[i], form) for i, form in chosen.items())
-    flash = _flash_bytes(chosen.values())
-    paying: dict[int, Form] = {}
-    for layers in functions.values():
-        for found in ({i: forms[n] for i, forms in layers.items()} for n in range(len(next(iter(layers.values()))))):
-            saved = sum(_instructions(views[i], chosen[i]) - _instructions(views[i], f) for i, f in found.items())
-            added = _more_flash(chosen, found)
-            if saved * flash >= added * work:
-                pays = f"saves {saved / work:.1%} of the network's instructions for {added / flash:.1%} more flash"
-                paying |= {i: replace(form, why=f"{form.why}; {pays}") for i, form in found.items()}
-                break
-    return paying
+        functions.setdefault((form.context, tuple(f.context for f in faster)), {})[i] = faster
+    by_rank = (
+        [dict(zip(layers, forms, strict=True)) for forms in zip(*layers.values(), strict=True)]
+        for layers in functions.values()
+    )
+    return [[_offer(views, chosen, forms) for forms in ranks] for ranks in by_rank if ranks]
 
 
-def _more_flash(chosen: Mapping[int, Form], found: Mapping[int, Form]) -> int:
-    """What forms that one function serves take more than the chosen ones."""
-    longer = any(form.kernel != chosen[i].kernel for i, form in found.items())
-    return _WIDER_FUNCTION_BYTES * longer + sum(f.params_bytes - chosen[i].params_bytes for i, f in found.items())
+def _offer(views: Mapping[int, NodeView], chosen: Mapping[int, Form], forms: Mapping[int, Form]) -> _Offer:
+    saved = sum(_instructions(views[i], chosen[i]) - _instructions(views[i], form) for i, form in forms.items())
+    params = sum(form.params_bytes - chosen[i].params_bytes for i, form in forms.items())
+    i, form = next(iter(forms.items()))
+    if form.kernel != chosen[i].kernel:
+        return _Offer(forms, saved, params + _WIDER_FUNCTION_BYTES, 0)
+    return _Offer(forms, saved, params, form.code_bytes - chosen[i].code_bytes)
 
 
 def _flash_bytes(forms: Collection[Form]) -> int:
@@ -104,13 +148,19 @@ def _flash_bytes(forms: Collection[Form]) -> int:
 
 
 def _faster(view: NodeView, chosen: Form, target: Target, table: KernelTable) -> Sequence[Form]:
-    """The forms that take fewer cycles than the chosen one and more flash, the fastest first."""
+    """The forms that take fewer cycles than the chosen one, for which they take more flash, the fastest first.
+
+    Parameters that are read through a buffer, or copied to a scratchpad, stay as they are.
+    """
     if chosen.mix is None:
         return []
     most = estimated_cycles(chosen.mix, target.cycles)
+    free = target.dma is None and target.weights.buffer_bytes is None
     forms = [form for form in table.fitting(view, FEATURES[BESIDE[target.isa]]) if form.mix is not None]
     timed = [(estimated_cycles(form.mix or Mix(), target.cycles), form) for form in forms]
-    faster = [(cycles, form) for cycles, form in timed if cycles < most and form.params_bytes > chosen.params_bytes]
+    faster = [
+        (cycles, form) for cycles, form in timed if cycles < most and (free or form.params_bytes <= chosen.params_bytes)
+    ]
     return [form for _, form in sorted(faster, key=lambda pair: pair[0])]
 
 

@@ -34,6 +34,7 @@ class Fit:
     mix: Mix | None = None
     in_place: bool = False
     copies: bool = False
+    code_bytes: int = 0
 
 
 @record(eq=False)
@@ -92,7 +93,7 @@ class Kernel(Generic[O]):
             return None
         headers = tuple(sorted({*self.headers, *fit.headers}))
         parts = (fit.context, fit.params, tuple(s for s in fit.scratch if s.bytes), fit.rows, fit.why, headers)
-        again = (lambda other: self._fitted(other, features, make), fit.mix, fit.in_place, fit.copies)
+        again = (lambda other: self._fitted(other, features, make), fit.mix, fit.in_place, fit.copies, fit.code_bytes)
         return Form(self.name, self.template, self.run, features, *parts, *again)
 
     def serves(self, features: Features) -> bool:

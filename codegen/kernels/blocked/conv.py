@@ -22,9 +22,12 @@ from codegen.kernels.blocked.registers import (
     Work,
     chips_of,
     choose,
+    code_bytes,
     conv_mix,
     in_windows,
     lined_core,
+    longer_cores,
+    short_core,
     turn_of,
     wide_chips_of,
     windows_bytes,
@@ -45,6 +48,9 @@ _MOST_ROWS = 32
 _TWO_GROUPS = 8
 """Channels of two groups: of no other number is each one summed with as many."""
 _POINT = Window(1)
+_NAME, _TEMPLATE, _HEADERS = "blocked_conv", "blocked/conv.c.j2", ("lam_order.h",)
+_SIMD = frozenset({"pairs"})
+"""A feature of all chips of a core's set of instructions that have SIMD."""
 
 
 @record
@@ -231,7 +237,9 @@ def _fit(core: Core, node: NodeOf[Conv2D | Dense], *, copied: bool = False, line
     mix = conv_mix(core, whole or work, choice, context.c_out) if isinstance(op, Conv2D) else None
     if mix is not None and whole is not None:
         mix = mix + windows_mix(core, work)
-    return Fit(context, params, (scratch,), why, headers=(*headers, *own), mix=mix, in_place=in_place)
+    code = code_bytes(used, whole or work, choice, context.c_out)
+    fit = Fit(context, params, (scratch,), why, headers=(*headers, *own), mix=mix, in_place=in_place)
+    return replace(fit, code_bytes=code)
 
 
 def _fit_copied(core: Core, node: NodeOf[Conv2D | Dense]) -> Fit | None:
@@ -365,15 +373,28 @@ def _why(choice: Choice, scratch: Scratch, bits: int, *, windows: bool = False) 
     return f"blocks of {sizes} sums, {choice.cost:.2f} instructions per product{edges}{few}"
 
 
-def blocked_conv(core: Core) -> Kernel[Conv2D | Dense]:
-    """The kernel for one core."""
-    served: tuple[type[Conv2D | Dense], ...] = (Conv2D, Dense)
-    chips, headers, copied = chips_of(core), ("lam_order.h",), partial(_fit_copied, core)
-    fit = partial(_fit, core)
-    return Kernel("blocked_conv", "blocked/conv.c.j2", "row", served, fit, *chips, headers=headers, copying=copied)
+def blocked_conv(core: Core) -> tuple[Kernel[Conv2D | Dense], ...]:
+    """The kernels for one core.
+
+    Where blocks may have more code than they need, those that have it come first, for chips that are asked for
+    kernels which take more, and for those that have SIMD: few layers of theirs have these kernels.
+    """
+    needs, without = chips_of(core)
+    longer = longer_cores(core)
+    if not longer:
+        return (_kernel(core, needs, without),)
+    wide = (_kernel(one, *wide_chips_of(core)) for one in longer)
+    return (*wide, _kernel(core, needs | _SIMD, without), _kernel(short_core(core), needs, without | _SIMD))
 
 
-def lined_conv(core: Core) -> Kernel[Conv2D]:
+def lined_conv(core: Core) -> tuple[Kernel[Conv2D], ...]:
     """The same with requantization of larger factors (kernels/lined.py)."""
-    fit, chips = partial(_fit_lined, lined_core(core)), wide_chips_of(core)
-    return Kernel("blocked_conv", "blocked/conv.c.j2", "row", (Conv2D,), fit, *chips, headers=("lam_order.h",))
+    cores, chips = (*longer_cores(core), short_core(core)), wide_chips_of(core)
+    fits = (partial(_fit_lined, lined_core(one)) for one in cores)
+    return tuple(Kernel(_NAME, _TEMPLATE, "row", (Conv2D,), fit, *chips, headers=_HEADERS) for fit in fits)
+
+
+def _kernel(core: Core, needs: frozenset[str], without: frozenset[str]) -> Kernel[Conv2D | Dense]:
+    served: tuple[type[Conv2D | Dense], ...] = (Conv2D, Dense)
+    fit, copied = partial(_fit, core), partial(_fit_copied, core)
+    return Kernel(_NAME, _TEMPLATE, "row", served, fit, needs, without, headers=_HEADERS, copying=copied)

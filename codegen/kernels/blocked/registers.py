@@ -54,6 +54,7 @@ class Core:
         turn: taps per turn of a long inner loop of several pixels: of blocks with few sums a turn's own instructions
             are a larger part.
         uneven: whether threes and sixes of channels are tried.
+        two_groups: whether single pixels beside larger blocks may take two groups of channels: what it saves is loads.
         copied: instructions per byte of a short copy: more where it is a call.
     """
 
@@ -67,12 +68,13 @@ class Core:
     pairs: int = 0
     turn: int = 8
     uneven: bool = False
+    two_groups: bool = False
     copied: int = 2
     lined: int = 0
 
 
 CORES = {
-    "armv7m": Core("armv7m", 14, 1, 4095, 6, turn=16, lined=4),
+    "armv7m": Core("armv7m", 14, 1, 4095, 6, turn=16, two_groups=True, lined=4),
     "armv6m": Core("armv6m", 10, 3, 31, 24, load=2, high=5, pairs=16, copied=8),
     "rv32": Core("rv32", 28, 2, 2047, 8, uneven=True),
     "c99": Core("c99", 28, 2, 2047, 10),
@@ -100,6 +102,17 @@ def wide_chips_of(core: Core) -> tuple[frozenset[str], frozenset[str]]:
     return needs | {"wide"}, without | _OTHER_PRODUCTS
 
 
+def short_core(core: Core) -> Core:
+    """The core with blocks of the least code: short turns, and channels in groups of one size alone."""
+    return replace(core, turn=_TURN, uneven=False, two_groups=False)
+
+
+def longer_cores(core: Core) -> tuple[Core, ...]:
+    """The core with blocks of more code, the most first: layers have them that save enough by it."""
+    every = (core, replace(core, two_groups=False))
+    return tuple(dict.fromkeys(c for c in every if c != short_core(core)))
+
+
 def lined_core(core: Core) -> Core:
     """The core with the requantization that larger factors allow."""
     return replace(core, requant=core.lined)
@@ -110,8 +123,8 @@ class Work:
     """One row of outputs: `width` pixels, `taps` products each, in runs of `run` that lie together in memory.
 
     `step` is the distance in bytes of the inputs of two neighbouring pixels.  `two_groups`: a single pixel may take two
-    groups of channels at once, whose weights lie one behind the other; only cores with multiply-accumulate are asked,
-    for what it saves is loads.  `c_out` is how many channels there are, where uneven groups may be made of them.
+    groups of channels at once, whose weights lie one behind the other, of a core that does so.  `c_out` is how many
+    channels there are, where uneven groups may be made of them.
     """
 
     width: int
@@ -256,7 +269,7 @@ def _choices(core: Core, work: Work, channels: int, cover: tuple[tuple[int, int]
     yield _choice(core, work, Choice(channels, cover, 0))
     reached = (work.taps + turn_of(core, work)) * channels <= core.reach
     single = min(pixels for _, pixels in cover) == 1 and len({pixels for _, pixels in cover}) > 1
-    if work.two_groups and core.product == 1 and single and reached and fits(core, work, 1, 2 * channels):
+    if work.two_groups and core.two_groups and single and reached and fits(core, work, 1, 2 * channels):
         yield _choice(core, work, Choice(channels, cover, 0, two_groups=True))
 
 
@@ -285,6 +298,27 @@ def _group(core: Core, work: Work, pixels: int, channels: int) -> float:
         sums = work.taps * tap + -(-work.taps // turn_of(core, work)) * _LOOP
     rows = work.taps // work.run
     return sums + (rows * _RUN if rows > 1 else 0) + channels * (_CHANNEL + pixels * core.requant) + _GROUP
+
+
+_INSTRUCTION, _OUTPUT_CODE, _GROUP_CODE = 4, 28, 120
+"""Bytes of machine code at -O3: of an instruction of the products, of an output, of a group's other work."""
+
+
+def code_bytes(core: Core, work: Work, choice: Choice, c_out: int) -> int:
+    """About how much code the blocks are, each size of them for each number of channels at a time."""
+    found = 0
+    for pixels in choice.sizes:
+        groups, rest = divmod(c_out, choice.channels_of(pixels))
+        numbers = [choice.channels_of(pixels)] * (groups > 0) + [rest] * (rest > 0)
+        found += sum(_group_code(core, work, pixels, channels) for channels in numbers)
+    return found
+
+
+def _group_code(core: Core, work: Work, pixels: int, channels: int) -> int:
+    """The same of one block: the taps of a turn, and those that turns leave over."""
+    turn = min(turn_of(core, work), work.run)
+    tap = pixels + channels + core.product * pixels * channels
+    return (turn + work.run % turn) * tap * _INSTRUCTION + pixels * channels * _OUTPUT_CODE + _GROUP_CODE
 
 
 def windows_mix(core: Core, work: Work) -> Mix:

@@ -28,7 +28,8 @@ def lined(requant: Requant, acc: Array, reach: int = REACH) -> Array:
     assert (shift <= 30).all(), "the last byte is the shift"
     high = (acc + line.offset) * line.multiplier.astype(np.int64) >> 32
     assert np.abs(high + line.addend).max() < 1 << 31
-    return np.clip((high + line.addend) >> shift, requant.low, requant.high)
+    made: Array = np.clip((high + line.addend) >> shift, requant.low, requant.high)
+    return made
 
 
 def sums(requant: Requant, reach: int = REACH) -> Array:
@@ -37,7 +38,8 @@ def sums(requant: Requant, reach: int = REACH) -> Array:
     ends = np.arange(-260.5, 260)[:, None] / np.maximum(multiplier, 1) * 2.0 ** (31 - exponent)
     near = np.clip(ends, -reach, reach).astype(np.int64)[:, None] + np.arange(-2, 3)[None, :, None]
     anywhere = np.random.default_rng(0).integers(-reach, reach, (500, len(multiplier)))
-    return np.clip(np.concatenate([near.reshape(-1, len(multiplier)), anywhere]), -reach, reach)
+    found: Array = np.clip(np.concatenate([near.reshape(-1, len(multiplier)), anywhere]), -reach, reach)
+    return found
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -41,6 +41,13 @@ a model was read."""
 _FORMS_INTRO = """\
 Some are read in these forms only; what refuses another one names it. "One number" is a constant of one element. A
 constant may be what other constants give."""
+_WINDOWS = """\
+With `auto_pad` SAME_UPPER or SAME_LOWER the holes of windows (`dilations`) count, as ONNX's formula has it; ONNX
+Runtime's pools leave them out, and make maps of other sizes, and its Conv refuses them. Where a window is shorter than
+its stride, that formula may give negative padding, and ONNX does not say which places are left out: here they are those
+of ONNX Runtime's Conv, and of its AveragePool and LpPool of new operator sets; where its pools refuse that, it is done
+likewise. With VALID and `ceil_mode` sizes are rounded up, as in ONNX's shape inference and in ONNX Runtime. Where the
+stride of a ConvTranspose with SAME leaves gaps, its result ends with the last window, again as both have it."""
 _TFLITE_INTRO = """\
 Operators of full-integer TFLite models: int8 and int16 activations, uint8 where TFLite has it. [tflite.md](tflite.md)
 says which bytes they give."""
@@ -98,6 +105,7 @@ def operators_page() -> str:
         *_spellings(),
         _FORMS_INTRO,
         markdown_table(("operator", "forms"), sorted(FORMS.items())),
+        _WINDOWS,
         _TFLITE_INTRO,
         _tflite(),
         _CAFFE_INTRO,

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 
-from codegen.errors import CompileError
+from codegen.errors import CompileError, ModelRejected
 from codegen.frontends import read_real
 from codegen.ir.quant import Mode
 from codegen.ops import Conv2D, Dense
@@ -122,6 +122,22 @@ def test_transposed_conv_refusals(
 ) -> None:
     with pytest.raises(CompileError, match=code):
         imported(transposed_model((1, 3, 5, 6), weights, **attributes), tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["Conv", "ConvTranspose", "LpPool"])
+@pytest.mark.parametrize("is_quantized", [True, False])
+def test_windows_over_four_axes_are_beyond_what_is_supported(kind: str, is_quantized: bool, tmp_path: Path) -> None:
+    """ONNX's shape inference finds nothing wrong with them: the refusal does not blame the model."""
+    net = Net()
+    x, w = net.input((1, 2, *(3,) * 4)), net.ints(2, 2, *(2,) * 4)
+    x = net.qdq(x) if is_quantized else x
+    weights = net.weights(w) if is_quantized else net.const(w, np.float32)
+    y = net.op(kind, x, kernel_shape=[2] * 4) if kind == "LpPool" else net.op(kind, x, weights)
+    model = net.model(net.qdq(y) if is_quantized else y)
+    onnx.shape_inference.infer_shapes(model, strict_mode=True)
+    with pytest.raises(ModelRejected, match=f"LAM-IMPORT-022 .*{kind}") as caught:
+        imported(model, tmp_path)
+    assert "contradicts" not in str(caught.value)
 
 
 def test_conv_without_bias_has_zeros(tmp_path: Path) -> None:

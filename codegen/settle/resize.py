@@ -11,20 +11,20 @@ Source: onnx/docs/Operators.md, Resize.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from codegen.errors import FormUnsupported
 from codegen.ir.op import Op
-from codegen.ir.quant import DType, Mode, Quant, TensorType
+from codegen.ir.quant import Array, DType, Mode, Quant, TensorType
 from codegen.ir.real import RealNode
 from codegen.ops import Reshape, ResizeBilinear, ResizeNearest, ResizeWeighted, Transpose
 from codegen.ops.resize import MAX_BITS, Tap, Weights
 from codegen.real import taps
 from codegen.real.resize import Resize as RealResize
+from codegen.real.taps import Stretch
 from codegen.records import record
 from codegen.settle.context import Context
 from codegen.settle.layout import TO_NCHW, TO_NHWC
@@ -35,7 +35,6 @@ from codegen.settle.stacked import as_image, from_image, rows_of
 from codegen.settle.states import Real, Request, Route, State
 from codegen.settle.tables import exact
 
-Positions = npt.NDArray[np.float32]
 _WEIGHT_BITS = 11
 _WEIGHT_ONE = 1 << _WEIGHT_BITS
 _FEW_BITS = 7
@@ -46,51 +45,33 @@ _MORE_BITS = 7
 
 @record
 class Axis:
-    """One axis: its sizes and the factor between them."""
+    """One axis: its length and what becomes of it."""
 
     n_in: int
-    n_out: int
-    scale: float
+    stretch: Stretch
+
+    @property
+    def n_out(self) -> int:
+        """Its length afterwards."""
+        return self.stretch.size
+
+    @property
+    def changes(self) -> bool:
+        """Whether its elements are not its own ones; of as many elements they may be between them."""
+        return self.stretch.scale != 1 or self.n_out != self.n_in
 
 
-_NO_AXIS = Axis(1, 1, 1.0)
-
-
-def _half_pixel(x: Positions, a: Axis) -> Positions:
-    return (x + np.float32(0.5)) / np.float32(a.scale) - np.float32(0.5)
-
-
-def _symmetric(x: Positions, a: Axis) -> Positions:
-    adjustment = np.float32(a.n_out) / (np.float32(a.scale) * np.float32(a.n_in))
-    return np.float32(a.n_in / 2) * (1 - adjustment) + _half_pixel(x, a)
-
-
-_COORDINATES: dict[str, Callable[[Positions, Axis], Positions]] = {
-    "half_pixel": _half_pixel,
-    "half_pixel_symmetric": _symmetric,
-    "pytorch_half_pixel": lambda x, a: _half_pixel(x, a) if a.n_out > 1 else np.zeros_like(x),
-    "asymmetric": lambda x, a: x / np.float32(a.scale),
-    "align_corners": lambda x, a: (
-        x * np.float32(a.n_in - 1) / np.float32(a.n_out - 1) if a.n_out > 1 else np.zeros_like(x)
-    ),
-    "tf_half_pixel_for_nn": lambda x, a: (x + np.float32(0.5)) / np.float32(a.scale),
-}
-_ROUNDINGS: dict[str, Callable[[Positions], Positions]] = {
-    "round_prefer_floor": lambda x: np.ceil(x - np.float32(0.5)),
-    "round_prefer_ceil": lambda x: np.floor(x + np.float32(0.5)),
-    "floor": np.floor,
-    "ceil": np.ceil,
-}
+_NO_AXIS = Axis(1, Stretch(1, 1.0))
 
 
 def resize(ctx: Context, node: RealNode, op: RealResize) -> Sequence[State]:
     """Resize of neighbouring axes."""
-    if op.coordinates not in _COORDINATES:
+    if op.coordinates == "tf_crop_and_resize":
         found = f"{node.op_type} with coordinate_transformation_mode {op.coordinates}"
         raise FormUnsupported(found, where=node.where)
     shape = ctx.shape(ctx.state(node, 0))
-    axes = [Axis(n, *((n, 1.0) if s is None else (s.size, s.scale))) for n, s in zip(shape, op.stretches, strict=True)]
-    changed = [i for i, a in enumerate(axes) if a.n_in != a.n_out]
+    axes = [Axis(n, s or Stretch(n, 1.0)) for n, s in zip(shape, op.stretches, strict=True)]
+    changed = [i for i, a in enumerate(axes) if a.changes]
     if not changed:
         return [ctx.state(node, 0)]
     if len(shape) > 4 or (shape[0] > 1 and op.mode != "nearest"):
@@ -119,7 +100,7 @@ def _stacked(ctx: Context, node: RealNode, op: RealResize, axes: Sequence[Axis],
     shape = [a.n_in for a in axes]
     channel_axis = 1 if 1 not in changed else len(shape) - 1
     if 0 in changed or channel_axis in changed:
-        raise _unread(node, axes, changed)
+        raise _unread(node, shape, [a.n_out for a in axes], changed)
     spatial = [a for i, a in enumerate(axes) if i not in (0, channel_axis)]
     pre, post = as_image(shape, channel_axis), from_image([a.n_out for a in axes], channel_axis)
     if op.mode == "nearest":
@@ -131,7 +112,7 @@ def _stacked(ctx: Context, node: RealNode, op: RealResize, axes: Sequence[Axis],
     image = ctx.out_type(ctx.type(x.value), pre)
     made, lines = _stages(op, replace(image, quant=x.quant), spatial, shape[0], ctx.mode)
     if made and (op.mode == "cubic" or (op.smooth and image.dtype is DType.S16)):
-        raise _unread(node, axes, changed)
+        raise _unread(node, shape, [a.n_out for a in axes], changed)
     return _weighed(ctx, node, x, lines, (*pre, *made), post)
 
 
@@ -142,7 +123,7 @@ def _stages(
     made, before, channels = list[Op](), images, image.shape[-1]
     *lead, rows, columns = (_NO_AXIS, *spatial)
     for i, axis in enumerate(lead):
-        if axis.n_in != axis.n_out:
+        if axis.changes:
             behind = math.prod(a.n_in for a in (*lead[i + 1 :], rows, columns)) * channels
             finer, lines = _held_finer(image), _Lines(op, axis, _NO_AXIS, before)
             made += [Reshape((1, before * axis.n_in, 1, behind))]
@@ -188,7 +169,7 @@ class _Lines:
     def _bits(self, dtype: DType) -> int:
         """Of the weights of a sum; 0 for a mean of two by two.  Of 16-bit numbers few, if those hold the weights."""
         axes, is_wide = (self.rows, self.columns), dtype is DType.S16
-        if self.op.mode != "linear" or (self.op.smooth and any(a.scale < 1 for a in axes)):
+        if self.op.mode != "linear" or (self.op.smooth and any(a.stretch.scale < 1 for a in axes)):
             return MAX_BITS if is_wide else _WEIGHT_BITS
         places = np.concatenate([_places(self.op, axis).clip(0, axis.n_in - 1) for axis in axes])
         exact = [bits for bits in range(_WEIGHT_BITS + 1) if (places * 2**bits % 1 == 0).all()] if is_wide else []
@@ -210,28 +191,27 @@ def _as_map(
         n, c, length = shape
         pre = (Reshape((n, c, 1, length)), Transpose(TO_NHWC))
         return pre, (Transpose(TO_NCHW), Reshape(tuple(result))), (None, 2)
-    raise _unread(node, [Axis(n, m, 1.0) for n, m in zip(shape, result, strict=True)], changed)
+    raise _unread(node, shape, result, changed)
 
 
-def _unread(node: RealNode, axes: Sequence[Axis], changed: Sequence[int]) -> FormUnsupported:
-    sizes = f"{[a.n_in for a in axes]} to {[a.n_out for a in axes]}"
+def _unread(node: RealNode, shape: Sequence[int], result: Sequence[int], changed: Sequence[int]) -> FormUnsupported:
+    sizes = f"{list(shape)} to {list(result)}"
     return FormUnsupported(f"{node.op_type} of {sizes}, along axes {list(changed)}", where=node.where)
 
 
-def _places(op: RealResize, axis: Axis) -> Positions:
-    return _COORDINATES[op.coordinates](np.arange(axis.n_out, dtype=np.float32), axis)
+def _places(op: RealResize, axis: Axis) -> Array:
+    return taps.places(axis.stretch, axis.n_in, op.coordinates if axis.changes else "asymmetric")
 
 
 def _nearest(op: RealResize, axis: Axis) -> tuple[int, ...]:
-    places = _ROUNDINGS[op.rounding](_places(op, axis))
-    return tuple(int(p) for p in np.clip(places, 0, axis.n_in - 1))
+    return tuple(taps.nearest(_places(op, axis), axis.n_in, op.rounding).tolist())
 
 
 def _taps(op: RealResize, axis: Axis) -> tuple[Tap, ...]:
     found: list[Tap] = []
     for position in np.clip(_places(op, axis), 0, axis.n_in - 1):
         first = int(position)
-        weight = int(np.rint((position - np.float32(first)) * _WEIGHT_ONE))
+        weight = int(np.rint((position - first) * _WEIGHT_ONE))
         if weight == _WEIGHT_ONE:
             first, weight = first + 1, 0
         found.append((first, min(first + 1, axis.n_in - 1), weight))
@@ -240,7 +220,7 @@ def _taps(op: RealResize, axis: Axis) -> tuple[Tap, ...]:
 
 def _weights(op: RealResize, axis: Axis, bits: int) -> tuple[Weights, ...]:
     """Windows as wide as the widest, and their weights, rounded so that each window's come to one."""
-    at, squeeze = _places(op, axis).astype(np.float64), min(axis.scale, 1.0) if op.smooth else 1.0
+    at, squeeze = _places(op, axis), min(axis.stretch.scale, 1.0) if op.smooth else 1.0
     if op.mode == "linear":
         elements, weights = taps.linear(at, axis.n_in, squeeze, inside=op.inside)
     else:

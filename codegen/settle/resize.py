@@ -3,8 +3,8 @@
 Decides: for each output row and column which input rows and columns it reads.  Positions are computed in float32, as
 ONNX Runtime does.  Linear is a mean of two by two in units of 2^-11.  Where windows are wider (antialias, cubic) it is
 a weighted sum in units of 2^-11, and mostly of 16-bit numbers: in units of 2^-7 or more where their weights are whole
-ones of those, else 2^-15.  Of more than two axes, and of several images, nearest is one choice of rows; linear is done
-axis by axis until two are left, with 7 bits more between, of 16-bit numbers with none.
+ones of those, else 2^-15, with antialias 2^-22.  Of more than two axes, and of several images, nearest is one choice of
+rows; linear is done axis by axis until two are left, with 7 bits more between, of 16-bit numbers with none.
 Source: onnx/docs/Operators.md, Resize.
 """
 
@@ -21,7 +21,7 @@ from codegen.ir.op import Op
 from codegen.ir.quant import Array, DType, Mode, Quant, TensorType
 from codegen.ir.real import RealNode
 from codegen.ops import Reshape, ResizeBilinear, ResizeNearest, ResizeWeighted, Transpose
-from codegen.ops.resize import MAX_BITS, Tap, Weights
+from codegen.ops.resize import Tap, Weights
 from codegen.real import taps
 from codegen.real.resize import Resize as RealResize
 from codegen.real.taps import Stretch
@@ -39,6 +39,10 @@ _WEIGHT_BITS = 11
 _WEIGHT_ONE = 1 << _WEIGHT_BITS
 _FEW_BITS = 7
 """Of each of two weights, with which 32 bits hold a sum of 16-bit numbers."""
+_WIDE_BITS = 15
+"""Of each of two weights, with which 47 bits hold one."""
+_FINE_BITS, _FINE_SHIFT = 22, 15
+"""Of weights of wide windows, and by how much sums over rows are shifted, so that 47 bits hold those over both."""
 _MORE_BITS = 7
 """With which 16 bits hold every difference of two numbers of 8 bits."""
 
@@ -159,7 +163,8 @@ class _Lines:
         bits = self._bits(x.dtype)
         if bits:
             rows, columns = (_weights(self.op, axis, bits) for axis in axes)
-            return ResizeWeighted(tuple((at + i, v) for at in self._starts() for i, v in rows), columns, bits, *held)
+            stacked = tuple((at + i, v) for at in self._starts() for i, v in rows)
+            return ResizeWeighted(stacked, columns, bits, *held, _FINE_SHIFT if bits == _FINE_BITS else 0)
         h, w = (_taps(self.op, axis) for axis in axes)
         return ResizeBilinear(tuple((at + i, at + j, v) for at in self._starts() for i, j, v in h), w, *held)
 
@@ -169,12 +174,13 @@ class _Lines:
     def _bits(self, dtype: DType) -> int:
         """Of the weights of a sum; 0 for a mean of two by two.  Of 16-bit numbers few, if those hold the weights."""
         axes, is_wide = (self.rows, self.columns), dtype is DType.S16
-        if self.op.mode != "linear" or (self.op.smooth and any(a.stretch.scale < 1 for a in axes)):
-            return MAX_BITS if is_wide else _WEIGHT_BITS
+        is_smooth = self.op.smooth and any(a.stretch.scale < 1 for a in axes)
+        if self.op.mode != "linear" or is_smooth:
+            return _WEIGHT_BITS if not is_wide else _FINE_BITS if is_smooth else _WIDE_BITS
         places = np.concatenate([_places(self.op, axis).clip(0, axis.n_in - 1) for axis in axes])
         exact = [bits for bits in range(_WEIGHT_BITS + 1) if (places * 2**bits % 1 == 0).all()] if is_wide else []
         if is_wide and (not exact or exact[0] <= _FEW_BITS):
-            return max(exact[0], 1) if exact else MAX_BITS
+            return max(exact[0], 1) if exact else _WIDE_BITS
         return 0
 
 
@@ -219,7 +225,7 @@ def _taps(op: RealResize, axis: Axis) -> tuple[Tap, ...]:
 
 
 def _weights(op: RealResize, axis: Axis, bits: int) -> tuple[Weights, ...]:
-    """Windows as wide as the widest, and their weights, rounded so that each window's come to one."""
+    """Windows as wide as the widest, and their weights."""
     at, squeeze = _places(op, axis), min(axis.stretch.scale, 1.0) if op.smooth else 1.0
     if op.mode == "linear":
         elements, weights = taps.linear(at, axis.n_in, squeeze, inside=op.inside)
@@ -227,12 +233,21 @@ def _weights(op: RealResize, axis: Axis, bits: int) -> tuple[Weights, ...]:
         elements, weights = taps.cubic(at, axis.n_in, squeeze, op.cubic_a, inside=op.inside)
     rows = np.zeros((axis.n_out, axis.n_in))
     np.add.at(rows, (np.arange(axis.n_out)[:, None], elements), weights)
-    whole = np.rint(rows * 2**bits).astype(np.int64)
-    whole[np.arange(axis.n_out), np.abs(whole).argmax(axis=1)] += (1 << bits) - whole.sum(axis=1)
+    whole = _whole(rows * 2**bits, 1 << bits)
     ends = [(int(used[0]), int(used[-1])) for used in (np.flatnonzero(row) for row in whole)]
     count = max(last - first + 1 for first, last in ends)
     starts = [min(first, axis.n_in - count) for first, _ in ends]
     return tuple((i, tuple(row[i : i + count].tolist())) for i, row in zip(starts, whole, strict=True))
+
+
+def _whole(rows: Array, one: int) -> Array:
+    """Weights as whole numbers, each window's of which come to `one`: none is off by one or more."""
+    whole = np.rint(rows).astype(np.int64)
+    for row, wanted in zip(whole, rows, strict=True):
+        missing = one - int(row.sum())
+        order = np.argsort((row - wanted) * np.sign(missing), kind="stable")
+        row[order[: abs(missing)]] += np.sign(missing)
+    return whole
 
 
 RULES: Family = (Rule(RealResize, resize, ("Resize", "Upsample")),)

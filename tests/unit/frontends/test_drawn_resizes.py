@@ -128,6 +128,17 @@ def test_drawn_resizes_of_integers_are_within_steps_of_onnxruntime(
         assert found.largest <= most + 0.01, case
 
 
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+@pytest.mark.parametrize("sizes", [(64, 64, 3, 3), (17, 90, 16, 2), (9, 80, 9, 3), (40, 40, 27, 29)])
+def test_wide_windows_of_words_are_within_a_step_of_onnxruntime(
+    mode: str, sizes: tuple[int, int, int, int], tmp_path: Path
+) -> None:
+    """Of numbers that reach from end to end of 16 bits."""
+    words = {"mode": mode, "coordinate_transformation_mode": "half_pixel", "axes": (2, 3), "antialias": 1}
+    case = Drawn((1, 2, *sizes[:2]), (2, 3), (), sizes[2:], words)
+    assert compare(modelled(case, np.int16, 2e-4), tmp_path, "single").largest <= 1.01
+
+
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 @pytest.mark.parametrize("coordinates", COORDINATES[:5])
 def test_places_next_to_the_middle_of_two_elements_go_where_onnxruntime_takes_them(

@@ -62,13 +62,21 @@ def each(work: Callable[[_Piece], _Made], pieces: Sequence[_Piece]) -> list[_Mad
 
 
 def both(beside: Callable[[], _Made], here: Callable[[], _Other]) -> tuple[_Made, _Other]:
-    """What two pieces of work make: one on another thread, while this one, which may split it, does the other."""
+    """What two pieces of work make: one on another thread, while this one, which may split it, does the other.
+
+    Of two refusals the first piece's is raised, whichever comes first.
+    """
     if width() < 2 or _SPLIT.get():
         return beside(), here()
     coming = _begun(lambda work: work(), beside)
     try:
         made = here()
         return coming.result(), made
+    except Exception:
+        first = coming.exception()
+        if first is not None:
+            raise first from None
+        raise
     finally:
         _ended(coming)
 

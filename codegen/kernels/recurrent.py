@@ -63,6 +63,11 @@ class RecurrentContext:
         return self.batch * self.hidden
 
     @property
+    def under(self) -> int:
+        """Where what is left of a GRU's states begins, behind what a reset leaves of all units."""
+        return 0 if self.reset_after else self.hidden
+
+    @property
     def right(self) -> int:
         """By which a share becomes a hidden state."""
         return 16 + self.reach
@@ -124,11 +129,13 @@ _CELL = "multiplier and right shift of what is added, and of what the cell's fun
 
 
 def _scratch(op: Recurrent, batch: int, hidden: int) -> tuple[Scratch, ...]:
-    """What a GRU's reset leaves of all units, where products with that follow; what is left of two steps' states."""
-    if op.finer:
-        return (Scratch("left", 2 * 2 * batch * hidden),)
-    left = op.cell == "gru" and not op.reset_after
-    return (Scratch("left", 2 * hidden),) if left else ()
+    """What a GRU's reset leaves of all units, where products with that follow; what is left of states.
+
+    The latter is that of two steps where products with it follow.
+    """
+    reset = hidden if op.cell == "gru" and not op.reset_after else 0
+    states = (2 if op.cell == "rnn" else 1) * batch * hidden if op.finer else 0
+    return (Scratch("left", 2 * (reset + states)),) if reset + states else ()
 
 
 RECURRENT = Kernel("recurrent", "recurrent.c.j2", "whole", (Recurrent,), _fit, headers=("lam_gates.h", "lam_requant.h"))

@@ -60,10 +60,15 @@ def _second_weights(taps: Sequence[Tap]) -> Array:
 
 @record
 class WeightedContext:
-    """Literals of one weighted resize; `row_t` and `acc_t` are the types of sums over rows, and over both."""
+    """Literals of one weighted resize.
+
+    `row_t`, `kept_t` and `acc_t` are the types of sums over rows, of what is kept of them, and of sums over both; the
+    former are rounded by adding `half` and shifted.
+    """
 
     mode: str
     row_t: str
+    kept_t: str
     acc_t: str
     taps_h: int
     taps_w: int
@@ -71,6 +76,8 @@ class WeightedContext:
     w_out: int
     channels: int
     one: int
+    shift: int
+    half: int
 
     @property
     def row(self) -> int:
@@ -81,20 +88,22 @@ class WeightedContext:
 def _fit_weighted(node: NodeOf[ResizeWeighted]) -> Fit | None:
     op, x, y = node.op, node.ins[0], node.outs[0]
     how, one = op.averaging(x.dtype), 1 << op.bits
-    mode, counts = mean_mode(how, pool=True), [one**2]
+    mode, counts = mean_mode(how, pool=True), [op.one]
     if not mean_fits(how, mode, counts, x.dtype):
         return None
     zero = op.x_quant.zero_point
-    of_rows = _sum_type(x.dtype.reach(0) * largest(op.h) + abs(zero) * one)
+    reach, half = x.dtype.reach(0) * largest(op.h) + abs(zero) * one, 1 << op.shift >> 1
+    of_rows, kept = _sum_type(reach + half), _sum_type((reach + half) >> op.shift)
     taps = (len(op.h[0][1]), len(op.w[0][1]))
     _, _, w_in, channels = x.shape
-    context = WeightedContext(mode, of_rows, _sum_type(how.reach), *taps, w_in, y.shape[2], channels, one)
+    types, sizes = (of_rows, kept, _sum_type(how.reach)), (*taps, w_in, y.shape[2], channels)
+    context = WeightedContext(mode, *types, *sizes, one, op.shift, half)
     fields = (
         Field("position", np.array([first for first, _ in op.w], np.int32), about="first column of each window"),
         Field("row_weight", np.array([weights for _, weights in op.h], np.int32).reshape(-1)),
         Field("column_weight", np.array([weights for _, weights in op.w], np.int32).reshape(-1)),
     )
-    scratch = Scratch("sums", context.row * (8 if of_rows == "int64_t" else 4))
+    scratch = Scratch("sums", context.row * (8 if kept == "int64_t" else 4))
     return Fit(context, (*mean_fields(how, mode, counts), *fields), (scratch,), headers=mean_headers(mode))
 
 

@@ -11,12 +11,12 @@ rows j, and what has 31 bits behind the point called a share:
     lstm    c' = clamp((f * c by 2^-31) + (i * g by 2^-31, then by U * 2^-u)), f = 1 - i where `coupled`
             h' = o * tanh(c' * V by 2^-v)                            gates in order i o f g
     gru     h' = n + z * (h - n); n of s * h, or with `reset_after` n = g((x_n * X_n by S_n) + s * (a_n * A_n by S_n))
-            gates in order z s n
-    rnn     h' = f(gate); where `finer` of a_j * A_j + (l_j * A_j by 2^-8), l_j the products with what is left of h'
+            gates in order z s n; where `finer` of h - n + l, l what is left of h
+    rnn     h' = f(gate); where `finer` of a_j * A_j + (l_j * A_j by 2^-8), l_j the products with what is left of h
 
 Shares are products of two by 2^-31; h is one by 2^(16 + reach), clamped to 16 bits, in steps of 2^(reach - 15).  All
 are rounded halves up.  The steps of a reversed sequence run from the last.  What is left of h, in steps of 2^-8 of its
-own, is not shown: it enters the next step's products alone, and is zero before the first.
+own, is not shown: it enters the next step alone, and is zero before the first.
 
 p is within 2^-18 of its function and h of a step within 2^-15 of what its gates and states make it: a cell of 32 bits
 needs nobody to say how far it goes.  One definition for every mode.
@@ -70,7 +70,8 @@ class GateSteps:
 class Recurrent:
     """A cell, its functions, and how a sequence is read.
 
-    `finer`: a plain cell's state has 8 more bits from step to step than it shows, since no gate damps its errors.
+    `finer`: the state has 8 more bits from step to step than it shows, since what a step rounds off may stay: no gate
+    damps it in a plain cell, and a GRU's may hand on nearly all of it.
     `update` and `squash` are multiplier and right shift of what is added to the cell and of what its function takes.
     """
 
@@ -96,8 +97,8 @@ class Recurrent:
         ),
         limit(
             "LAM-OPS-RECURRENT-13",
-            "a state that is finer than it shows must be a plain recurrence's",
-            lambda op, ins: op.cell == "rnn" or not op.finer,
+            "an LSTM's state must be what it shows",
+            lambda op, ins: op.cell != "lstm" or not op.finer,
         ),
         limit(
             "LAM-OPS-RECURRENT-11",
@@ -145,7 +146,7 @@ class Recurrent:
         shown = self._of(2, np.clip(_halved(c * self.squash[0], self.squash[1]), -INT32_MAX, INT32_MAX))
         return self._state(_times(o, shown)), c
 
-    def _gru(self, x: Array, h: Array, other: Array, weights: tuple[Array, Array]) -> tuple[Array, Array]:
+    def _gru(self, x: Array, h: Array, left: Array, weights: tuple[Array, Array]) -> tuple[Array, Array]:
         n = h.shape[1]
         sums = _sums(h, weights)
         first, last = slice(0, 2 * n), slice(2 * n, 3 * n)
@@ -155,8 +156,10 @@ class Recurrent:
             new = np.clip(outer + _times(s, inner), -self.bound, self.bound)
         else:
             new = self._numbers(x[:, last], _sums(_times(s, h), tuple(w[last] for w in weights)), last)
-        new, past = _halved(self._of(1, new), self.reach), h << 16
-        return np.clip(_halved(new + _times(z, past - new), 16), -32768, 32767), other
+        new, past = _halved(self._of(1, new), self.reach), (h << 16) + (left << 16 - LEFT_BITS)
+        mixed = new + _times(z, past - new)
+        made = np.clip(_halved(mixed, 16), -32768, 32767)
+        return made, _halved(mixed, 16 - LEFT_BITS) - (made << LEFT_BITS) if self.finer else left
 
     def _rnn(self, x: Array, h: Array, left: Array, weights: tuple[Array, Array]) -> tuple[Array, Array]:
         more = exact_matmul(left, weights[0].T) if self.finer else 0

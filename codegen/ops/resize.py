@@ -12,9 +12,10 @@ ResizeBilinear  x: s8, u8 or s16[N, H, W, C] -> y: s8, u8 or s16[N, H', W', C]. 
 ResizeWeighted  x, y: s8, u8 or s16.  Each output row reads neighbouring rows from a first one on, and each output
                 column columns, by weights in units of 2^-bits, which come to 2^bits:
 
-    acc = sum over rows i and columns j of h_weight[i] * w_weight[j] * (x[i, j] - zx)
-                                                                    exact in int64, in int32 where that holds it
-    y   = acc requantized by sx / (sy * 2^(2 * bits)), as the others
+    t[j] = (sum over rows i of h_weight[i] * (x[i, j] - zx) + half) >> shift
+                                                                    half = 2^(shift - 1), or 0 where nothing is shifted
+    acc  = sum over columns j of w_weight[j] * t[j]                 exact in int64, in int32 where that holds it
+    y    = acc requantized by sx / (sy * 2^(2 * bits - shift)), as the others
 
 The importers compute positions: from ONNX's coordinate transformation with weights rounded to 2^-11, half to even, or
 as TFLite's RESIZE_BILINEAR does, with weights of 2^-10.  In mode `tflite` between equal scales the sum is divided by
@@ -42,7 +43,7 @@ Tap = tuple[int, int, int]
 """Two source positions, and the weight of the second one in units of 2^-11."""
 Weights = tuple[int, tuple[int, ...]]
 """The first source position, and the weights of it and of those that follow."""
-MAX_BITS = 15
+MAX_BITS = 22
 _MAX_SUM = 1 << 47
 
 
@@ -135,7 +136,7 @@ class ResizeBilinear:
 
 @record
 class ResizeWeighted:
-    """Each output pixel a weighted sum of the pixels of a window."""
+    """Each output pixel a weighted sum of the pixels of a window; sums over rows have `shift` bits fewer."""
 
     h: tuple[Weights, ...]
     w: tuple[Weights, ...]
@@ -146,6 +147,7 @@ class ResizeWeighted:
     low: int
     high: int
     mode: Mode
+    shift: int = 0
 
     limits: ClassVar[tuple[Limit, ...]] = (
         batch_one("LAM-OPS-RESIZE-04"),
@@ -174,13 +176,19 @@ class ResizeWeighted:
     def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The output, to the bit."""
         centred = ins[0].astype(np.int64) - self.x_quant.zero_point
-        acc = _weighed(_weighed(centred, self.h, axis=1), self.w, axis=2)
-        return (mean(self.averaging(DType.of(ins[0])), acc, 1 << 2 * self.bits),)
+        of_rows = (_weighed(centred, self.h, axis=1) + (1 << self.shift >> 1)) >> self.shift
+        return (mean(self.averaging(DType.of(ins[0])), _weighed(of_rows, self.w, axis=2), self.one),)
+
+    @property
+    def one(self) -> int:
+        """What the weights of a pixel's window come to."""
+        return 1 << 2 * self.bits - self.shift
 
     def averaging(self, x_dtype: DType) -> Averaging:
         """How sums of weighted numbers of this type are brought to the output's scale."""
         quants = (self.x_quant, self.y_quant, self.y_dtype, self.low, self.high, self.mode)
-        return Averaging(*quants, reach=x_dtype.reach(self.x_quant.zero_point) * largest(self.h) * largest(self.w))
+        of_rows = -(-x_dtype.reach(self.x_quant.zero_point) * largest(self.h) >> self.shift)
+        return Averaging(*quants, reach=of_rows * largest(self.w))
 
     def rows(self, index: int, ins: Types, outs: Types) -> RowRule:
         """The rows of a window."""

@@ -26,6 +26,9 @@ Coordinates = Literal[
 ]
 Rounding = Literal["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]
 
+_NEXT_TO = 1e-6
+"""How far from a whole number, or the middle of two, float32 may put one: ONNX Runtime takes such places for it."""
+
 
 @record
 class Stretch:
@@ -38,30 +41,47 @@ class Stretch:
 
 
 def places(stretch: Stretch, length: int, coordinates: str) -> Array:
-    """Where each output element lies among the inputs, in float64."""
-    i = np.arange(stretch.size, dtype=np.float64)
-    exact = stretch.scale * length
+    """Where each output element lies among the inputs, in float64: float32 numbers, rounded as in ONNX Runtime."""
+    half, scale = np.float32(0.5), np.float32(stretch.scale)
+    i, last = np.arange(stretch.size, dtype=np.float32), np.float32(length - 1)
+    at: Array
     if coordinates == "align_corners":
-        return i * 0 if exact == 1 else i * (length - 1) / (exact - 1)
-    if coordinates == "asymmetric":
-        return i / stretch.scale
-    if coordinates == "tf_crop_and_resize":
-        span = (stretch.end - stretch.start) * (length - 1)
-        inside = i * 0 + span / 2 if exact == 1 else i * span / (exact - 1)
-        return inside + stretch.start * (length - 1)
-    if coordinates == "tf_half_pixel_for_nn":
-        return (i + 0.5) / stretch.scale
-    if coordinates == "pytorch_half_pixel" and stretch.size == 1:
-        return i * 0
-    middle = length / 2 * (1 - stretch.size / exact) if coordinates == "half_pixel_symmetric" else 0.0
-    return middle + (i + 0.5) / stretch.scale - 0.5
+        at = i * last / np.float32(_by(stretch, length) or 1)
+    elif coordinates == "asymmetric":
+        at = i / scale
+    elif coordinates == "tf_crop_and_resize":
+        at = _of_a_part(i, last, _by(stretch, length), stretch)
+    elif coordinates == "tf_half_pixel_for_nn":
+        at = (i + half) / scale
+    elif coordinates == "half_pixel_symmetric":
+        cut_off = np.float32(length / 2) * (np.float32(1) - np.float32(stretch.size) / (scale * np.float32(length)))
+        at = (np.float64(cut_off) + (i + half) / np.float64(scale) - 0.5).astype(np.float32)
+    elif coordinates == "pytorch_half_pixel" and stretch.size == 1:
+        at = i
+    else:
+        at = (i + half) / scale - half
+    return at.astype(np.float64)
+
+
+def _by(stretch: Stretch, length: int) -> float:
+    """From the first result to the last, which a factor may put between two: its length need not be whole."""
+    exact = stretch.scale * length
+    return (stretch.size if abs(exact - stretch.size) < _NEXT_TO * exact else exact) - 1
+
+
+def _of_a_part(i: Array, last: np.float32, by: float, stretch: Stretch) -> Array:
+    """From its first element to its last; a single place is in the middle."""
+    start, end = np.float32(stretch.start), np.float32(stretch.end)
+    if by == 0:
+        return np.asarray(i + np.float32(0.5) * (start + end) * last)
+    return np.asarray(start * last + i * (end - start) * last / np.float32(by))
 
 
 def nearest(x: Array, length: int, rounding: str) -> Array:
-    """The element that each place takes."""
+    """The element that each place takes; within `_NEXT_TO` of the middle of two it is in the middle."""
     at = {
-        "round_prefer_floor": lambda: np.ceil(x - 0.5),
-        "round_prefer_ceil": lambda: np.floor(x + 0.5),
+        "round_prefer_floor": lambda: np.ceil(x - 0.5 - _NEXT_TO),
+        "round_prefer_ceil": lambda: np.floor(x + 0.5 + _NEXT_TO),
         "floor": lambda: np.floor(x),
         "ceil": lambda: np.ceil(x),
     }[rounding]()
@@ -104,5 +124,6 @@ def _weighted(
     if inside:
         weights = np.where((at >= 0) & (at < length), weights, 0.0)
     if inside or not even:
-        weights = weights / weights.sum(axis=1, keepdims=True)
+        total = weights.sum(axis=1, keepdims=True)
+        weights = weights / np.where(total == 0, 1, total)  # of places beyond a part of the tensor nothing is read
     return np.clip(at, 0, length - 1), np.asarray(weights)

@@ -41,6 +41,19 @@ a model was read."""
 _FORMS_INTRO = """\
 Some are read in these forms only; what refuses another one names it. "One number" is a constant of one element. A
 constant may be what other constants give."""
+_WINDOWS = """\
+With `auto_pad` SAME_UPPER or SAME_LOWER the holes of windows (`dilations`) count, as ONNX's formula has it; ONNX
+Runtime's pools leave them out, and make maps of other sizes, and its Conv refuses them. Where a window is shorter than
+its stride, that formula may give negative padding, and ONNX does not say which places are left out: here they are those
+of ONNX Runtime's Conv, and of its AveragePool and LpPool of new operator sets; where its pools refuse that, it is done
+likewise. With VALID and `ceil_mode` sizes are rounded up, as in ONNX's shape inference and in ONNX Runtime. Where the
+stride of a ConvTranspose with SAME leaves gaps, its result ends with the last window, again as both have it."""
+_RESIZES = """\
+Places of a Resize are float32 numbers, rounded as ONNX Runtime's, of real numbers and of integers alike, and what is
+within 10^-6 of the middle of two elements is in the middle. ONNX and ONNX Runtime part where factors give a size that
+is not whole; here it is as ONNX has it. `align_corners` goes by the length before it is cut off (ONNX Runtime: by the
+size). An axis that is left as long as it was (3 elements by 1.2 are 3) is interpolated; ONNX Runtime copies it, alone
+or with all others. Sizes by factors of a part (`tf_crop_and_resize`) are the part's (ONNX Runtime: the whole's)."""
 _TFLITE_INTRO = """\
 Operators of full-integer TFLite models: int8 and int16 activations, uint8 where TFLite has it. [tflite.md](tflite.md)
 says which bytes they give."""
@@ -98,6 +111,8 @@ def operators_page() -> str:
         *_spellings(),
         _FORMS_INTRO,
         markdown_table(("operator", "forms"), sorted(FORMS.items())),
+        _WINDOWS,
+        _RESIZES,
         _TFLITE_INTRO,
         _tflite(),
         _CAFFE_INTRO,

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from codegen.errors import ModelTooLarge, ShapeMismatch
+from codegen.errors import FormUnsupported, ModelTooLarge, ShapeMismatch
 from codegen.ir.graph import Node, State, Value
 from codegen.ir.op import Op
 from codegen.ir.quant import Array, DType, Quant, TensorType
@@ -160,9 +160,10 @@ class Builder:
 
 
 def check_size(kind: TensorType) -> None:
-    """Refuse tensors that no chip could hold (LAM-IMPORT-004), are empty, or have too many axes (LAM-IMPORT-014)."""
+    """Refuse tensors that no chip could hold (LAM-IMPORT-004), are empty (-014), or have too many axes (-022)."""
     if len(kind.shape) > MAX_RANK:
-        raise ShapeMismatch(f"a tensor of {len(kind.shape)} axes, at most {MAX_RANK} are supported")
+        found = f"it takes a tensor of {len(kind.shape)} axes, at most {MAX_RANK} are supported"
+        raise FormUnsupported(found, hint="the limit is this compiler's, not the model's: have it work over fewer axes")
     if kind.elements > MAX_ELEMENTS:
         raise ModelTooLarge(f"a tensor of shape {list(kind.shape)}, at most {MAX_ELEMENTS} elements are supported")
     if kind.elements <= 0:

@@ -16,6 +16,7 @@ from codegen.ir.quant import Array, DType, Quant
 from codegen.ir.real import RealNode, Stored
 from codegen.ops.requantize import quantize_real
 from codegen.settle.context import Context
+from codegen.settle.float32.inputs import or_float
 from codegen.settle.linear import scaled, with_linear
 from codegen.settle.states import Channelled, Linear, Pending, Request, State
 
@@ -35,7 +36,8 @@ def quantize_channels(ctx: Context, node: RealNode, x: State, stored: Stored, dt
     quant = Quant(2.0 ** math.floor(math.log2(float(scale.max()))), int(zeros.reshape(-1)[0]))
     low, high = (_bound(node, bound, scale, quant, dtype) for bound in (x.low, x.high))
     product = with_linear(ctx, x, scaled(x.linear, quant.scale / scale.astype(np.float64), node), node)
-    value = product.emit(Request(quant, dtype, node.outputs[0], product.trail, low, high))
+    with or_float(x.trail):
+        value = product.emit(Request(quant, dtype, node.outputs[0], product.trail, low, high))
     return Channelled(value, quant, scale)
 
 

@@ -22,7 +22,6 @@ from codegen.settle.affine import affine
 from codegen.settle.binary import binary, is_side, operand, with_rank
 from codegen.settle.chain import Function
 from codegen.settle.context import Context, array_of, is_scalar, real_bounds, refuse_unquantized, story
-from codegen.settle.float32.inputs import NeedsFloat
 from codegen.settle.float32.writer import Writer
 from codegen.settle.grid import on_grid
 from codegen.settle.join import clamped
@@ -179,8 +178,7 @@ def _remainder_of_two(ctx: Context, node: RealNode, a: State, b: State) -> State
 
     def emit(request: Request) -> str:
         if sides[0].quant.scale >= request.quant.scale * _MOST_FACTOR:
-            refusal = FormUnsupported(f"{node.op_type} to a scale of {request.quant.scale:.4g}", where=node.where)
-            raise NeedsFloat((node,), refusal)
+            raise FormUnsupported(f"{node.op_type} to a scale of {request.quant.scale:.4g}", where=node.where)
         w = Writer(ctx, node)
         steps = [steps_of(w, Real(with_rank(ctx, s.value, len(shape)), s.quant)) for s in sides]
         return rescaled(ctx, w.apply(WholeArithmetic("fmod"), *steps), sides[0].quant.scale, request)

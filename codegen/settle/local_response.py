@@ -22,7 +22,6 @@ from codegen.ops.lut16 import STEPS
 from codegen.real.normal import LocalResponseNorm
 from codegen.records import record
 from codegen.settle.context import Context, real_bounds, story
-from codegen.settle.float32.inputs import NeedsFloat
 from codegen.settle.float32.writer import Writer
 from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Pending, Real, Request, Route, State
@@ -122,8 +121,7 @@ def _function(node: RealNode, op: LocalResponseNorm, ends: tuple[float, float], 
         made = (found.golden([kept])[0].astype(np.float64) - factor.zero_point) * factor.scale
         if all((most * np.abs(made - powers) <= _MOST * ends[1]).all() for powers in around):
             return found
-    refusal = FormUnsupported(f"{node.op_type} to a scale of {ends[1]:.4g}", where=node.where)
-    raise NeedsFloat((node,), refusal)
+    raise FormUnsupported(f"{node.op_type} to a scale of {ends[1]:.4g}", where=node.where)
 
 
 def _of_samples(op: LocalResponseNorm, squares: _Squares, factor: Quant) -> Op:

@@ -28,7 +28,6 @@ from codegen.ops.float32 import FloatReduce
 from codegen.ops.whole import LOG_BITS
 from codegen.real.reduce import Reduce
 from codegen.settle.context import Context, real_bounds, story
-from codegen.settle.float32.inputs import NeedsFloat
 from codegen.settle.float32.writer import Writer
 from codegen.settle.states import Pending, Real, Request, Route
 from codegen.settle.sums import rescaled, steps_of
@@ -73,8 +72,7 @@ def log_of_exponentials(ctx: Context, node: RealNode, x: Real, op: Reduce) -> Pe
         bounds = activation_bounds(request.quant, request.dtype, *real_bounds(request))
         main = ScaledSum((x.quant, share), (1, -1), request.quant, request.dtype, *bounds)
         if broken_limits(main, [ctx.type(top), ctx.type(most)]):
-            refusal = FormUnsupported(f"{node.op_type} to a scale of {request.quant.scale:.4g}", where=node.where)
-            raise NeedsFloat((node,), refusal)
+            raise FormUnsupported(f"{node.op_type} to a scale of {request.quant.scale:.4g}", where=node.where)
         note = f"{story(request.trail)} -> the largest less LogSoftmax of it"
         return ctx.run(top, Route(main, post=(Reshape(wanted),)), request.name, request.trail, note, [most])
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from codegen.errors import FormUnsupported
+from codegen.errors import FormUnsupported, ScaleBad
 from codegen.ir.quant import Array, DType, Quant, TensorType
 from codegen.ir.real import RealNode
 from codegen.ops import LayerNorm, Reshape, Transpose, scaled_layer_norm
@@ -127,6 +127,8 @@ def _pending(ctx: Context, node: RealNode, normed: _Normed) -> Pending:
 
 
 def _scaled(ctx: Context, node: RealNode, normed: _Normed, y: tuple[DType, Quant]) -> LayerNorm:
+    if not all(np.isfinite(part).all() for part in normed.factors):
+        raise ScaleBad(f"a factor of {node.op_type} is infinite or not a number", where=node.where)
     kind = ctx.type(normed.x.value)
     flat = TensorType((*kind.shape[: normed.axis], math.prod(kind.shape[normed.axis :])), kind.dtype, normed.x.quant)
     try:

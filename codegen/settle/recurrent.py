@@ -2,10 +2,10 @@
 
 Decides: that the products with the input are one Dense for all steps, whose sums of 32 bits are left as they are, and
 each direction is a Recurrent; that the hidden state has 16 bits whatever the result has, and steps of 2^-15 where it
-starts within -1 .. 1, since nothing else takes it further; that an RNN's has 8 more from step to step where its
-sequence has 16, since no gate damps what it hands on; and that the cell has 32, which hold one more for each step
-beyond where it starts.  Sequences of several lengths, computed weights, weights of the cell and functions other than
-Sigmoid and Tanh are left to real numbers.
+starts within -1 .. 1, since nothing else takes it further; that an RNN's and a GRU's have 8 more from step to step
+where the sequence has 16, since what they hand on may hardly be damped; and that the cell has 32, which hold one more
+for each step beyond where it starts.  Sequences of several lengths, computed weights, weights of the cell and functions
+other than Sigmoid and Tanh are left to real numbers.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def _direction(
     small = DType.S8.low <= weights[1].min() and weights[1].max() <= DType.S8.high
     inner_ints = weights[1].astype(np.int8 if small else np.int16)
     main = _main(node, op, cell, d, _gate_steps(node, *scales), firsts)
-    main = replace(main, finer=cell == "rnn" and kind.numpy.itemsize > 1)
+    main = replace(main, finer=cell != "lstm" and kind.numpy.itemsize > 1)
     return _Direction(outer, biases[0].astype(np.int64), inner_ints, biases[1].astype(np.int32), main)
 
 

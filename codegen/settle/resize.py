@@ -3,28 +3,28 @@
 Decides: for each output row and column which input rows and columns it reads.  Positions are computed in float32, as
 ONNX Runtime does.  Linear is a mean of two by two in units of 2^-11.  Where windows are wider (antialias, cubic) it is
 a weighted sum in units of 2^-11, and mostly of 16-bit numbers: in units of 2^-7 or more where their weights are whole
-ones of those, else 2^-15.  Of more than two axes, and of several images, nearest is one choice of rows; linear is done
-axis by axis until two are left, with 7 bits more between, of 16-bit numbers with none.
+ones of those, else 2^-15, with antialias 2^-22.  Of more than two axes, and of several images, nearest is one choice of
+rows; linear is done axis by axis until two are left, with 7 bits more between, of 16-bit numbers with none.
 Source: onnx/docs/Operators.md, Resize.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from codegen.errors import FormUnsupported
 from codegen.ir.op import Op
-from codegen.ir.quant import DType, Mode, Quant, TensorType
+from codegen.ir.quant import Array, DType, Mode, Quant, TensorType
 from codegen.ir.real import RealNode
 from codegen.ops import Reshape, ResizeBilinear, ResizeNearest, ResizeWeighted, Transpose
-from codegen.ops.resize import MAX_BITS, Tap, Weights
+from codegen.ops.resize import Tap, Weights
 from codegen.real import taps
 from codegen.real.resize import Resize as RealResize
+from codegen.real.taps import Stretch
 from codegen.records import record
 from codegen.settle.context import Context
 from codegen.settle.layout import TO_NCHW, TO_NHWC
@@ -35,62 +35,47 @@ from codegen.settle.stacked import as_image, from_image, rows_of
 from codegen.settle.states import Real, Request, Route, State
 from codegen.settle.tables import exact
 
-Positions = npt.NDArray[np.float32]
 _WEIGHT_BITS = 11
 _WEIGHT_ONE = 1 << _WEIGHT_BITS
 _FEW_BITS = 7
 """Of each of two weights, with which 32 bits hold a sum of 16-bit numbers."""
+_WIDE_BITS = 15
+"""Of each of two weights, with which 47 bits hold one."""
+_FINE_BITS, _FINE_SHIFT = 22, 15
+"""Of weights of wide windows, and by how much sums over rows are shifted, so that 47 bits hold those over both."""
 _MORE_BITS = 7
 """With which 16 bits hold every difference of two numbers of 8 bits."""
 
 
 @record
 class Axis:
-    """One axis: its sizes and the factor between them."""
+    """One axis: its length and what becomes of it."""
 
     n_in: int
-    n_out: int
-    scale: float
+    stretch: Stretch
+
+    @property
+    def n_out(self) -> int:
+        """Its length afterwards."""
+        return self.stretch.size
+
+    @property
+    def changes(self) -> bool:
+        """Whether its elements are not its own ones; of as many elements they may be between them."""
+        return self.stretch.scale != 1 or self.n_out != self.n_in
 
 
-_NO_AXIS = Axis(1, 1, 1.0)
-
-
-def _half_pixel(x: Positions, a: Axis) -> Positions:
-    return (x + np.float32(0.5)) / np.float32(a.scale) - np.float32(0.5)
-
-
-def _symmetric(x: Positions, a: Axis) -> Positions:
-    adjustment = np.float32(a.n_out) / (np.float32(a.scale) * np.float32(a.n_in))
-    return np.float32(a.n_in / 2) * (1 - adjustment) + _half_pixel(x, a)
-
-
-_COORDINATES: dict[str, Callable[[Positions, Axis], Positions]] = {
-    "half_pixel": _half_pixel,
-    "half_pixel_symmetric": _symmetric,
-    "pytorch_half_pixel": lambda x, a: _half_pixel(x, a) if a.n_out > 1 else np.zeros_like(x),
-    "asymmetric": lambda x, a: x / np.float32(a.scale),
-    "align_corners": lambda x, a: (
-        x * np.float32(a.n_in - 1) / np.float32(a.n_out - 1) if a.n_out > 1 else np.zeros_like(x)
-    ),
-    "tf_half_pixel_for_nn": lambda x, a: (x + np.float32(0.5)) / np.float32(a.scale),
-}
-_ROUNDINGS: dict[str, Callable[[Positions], Positions]] = {
-    "round_prefer_floor": lambda x: np.ceil(x - np.float32(0.5)),
-    "round_prefer_ceil": lambda x: np.floor(x + np.float32(0.5)),
-    "floor": np.floor,
-    "ceil": np.ceil,
-}
+_NO_AXIS = Axis(1, Stretch(1, 1.0))
 
 
 def resize(ctx: Context, node: RealNode, op: RealResize) -> Sequence[State]:
     """Resize of neighbouring axes."""
-    if op.coordinates not in _COORDINATES:
+    if op.coordinates == "tf_crop_and_resize":
         found = f"{node.op_type} with coordinate_transformation_mode {op.coordinates}"
         raise FormUnsupported(found, where=node.where)
     shape = ctx.shape(ctx.state(node, 0))
-    axes = [Axis(n, *((n, 1.0) if s is None else (s.size, s.scale))) for n, s in zip(shape, op.stretches, strict=True)]
-    changed = [i for i, a in enumerate(axes) if a.n_in != a.n_out]
+    axes = [Axis(n, s or Stretch(n, 1.0)) for n, s in zip(shape, op.stretches, strict=True)]
+    changed = [i for i, a in enumerate(axes) if a.changes]
     if not changed:
         return [ctx.state(node, 0)]
     if len(shape) > 4 or (shape[0] > 1 and op.mode != "nearest"):
@@ -119,7 +104,7 @@ def _stacked(ctx: Context, node: RealNode, op: RealResize, axes: Sequence[Axis],
     shape = [a.n_in for a in axes]
     channel_axis = 1 if 1 not in changed else len(shape) - 1
     if 0 in changed or channel_axis in changed:
-        raise _unread(node, axes, changed)
+        raise _unread(node, shape, [a.n_out for a in axes], changed)
     spatial = [a for i, a in enumerate(axes) if i not in (0, channel_axis)]
     pre, post = as_image(shape, channel_axis), from_image([a.n_out for a in axes], channel_axis)
     if op.mode == "nearest":
@@ -131,7 +116,7 @@ def _stacked(ctx: Context, node: RealNode, op: RealResize, axes: Sequence[Axis],
     image = ctx.out_type(ctx.type(x.value), pre)
     made, lines = _stages(op, replace(image, quant=x.quant), spatial, shape[0], ctx.mode)
     if made and (op.mode == "cubic" or (op.smooth and image.dtype is DType.S16)):
-        raise _unread(node, axes, changed)
+        raise _unread(node, shape, [a.n_out for a in axes], changed)
     return _weighed(ctx, node, x, lines, (*pre, *made), post)
 
 
@@ -142,7 +127,7 @@ def _stages(
     made, before, channels = list[Op](), images, image.shape[-1]
     *lead, rows, columns = (_NO_AXIS, *spatial)
     for i, axis in enumerate(lead):
-        if axis.n_in != axis.n_out:
+        if axis.changes:
             behind = math.prod(a.n_in for a in (*lead[i + 1 :], rows, columns)) * channels
             finer, lines = _held_finer(image), _Lines(op, axis, _NO_AXIS, before)
             made += [Reshape((1, before * axis.n_in, 1, behind))]
@@ -178,7 +163,8 @@ class _Lines:
         bits = self._bits(x.dtype)
         if bits:
             rows, columns = (_weights(self.op, axis, bits) for axis in axes)
-            return ResizeWeighted(tuple((at + i, v) for at in self._starts() for i, v in rows), columns, bits, *held)
+            stacked = tuple((at + i, v) for at in self._starts() for i, v in rows)
+            return ResizeWeighted(stacked, columns, bits, *held, _FINE_SHIFT if bits == _FINE_BITS else 0)
         h, w = (_taps(self.op, axis) for axis in axes)
         return ResizeBilinear(tuple((at + i, at + j, v) for at in self._starts() for i, j, v in h), w, *held)
 
@@ -188,12 +174,13 @@ class _Lines:
     def _bits(self, dtype: DType) -> int:
         """Of the weights of a sum; 0 for a mean of two by two.  Of 16-bit numbers few, if those hold the weights."""
         axes, is_wide = (self.rows, self.columns), dtype is DType.S16
-        if self.op.mode != "linear" or (self.op.smooth and any(a.scale < 1 for a in axes)):
-            return MAX_BITS if is_wide else _WEIGHT_BITS
+        is_smooth = self.op.smooth and any(a.stretch.scale < 1 for a in axes)
+        if self.op.mode != "linear" or is_smooth:
+            return _WEIGHT_BITS if not is_wide else _FINE_BITS if is_smooth else _WIDE_BITS
         places = np.concatenate([_places(self.op, axis).clip(0, axis.n_in - 1) for axis in axes])
         exact = [bits for bits in range(_WEIGHT_BITS + 1) if (places * 2**bits % 1 == 0).all()] if is_wide else []
         if is_wide and (not exact or exact[0] <= _FEW_BITS):
-            return max(exact[0], 1) if exact else MAX_BITS
+            return max(exact[0], 1) if exact else _WIDE_BITS
         return 0
 
 
@@ -210,28 +197,27 @@ def _as_map(
         n, c, length = shape
         pre = (Reshape((n, c, 1, length)), Transpose(TO_NHWC))
         return pre, (Transpose(TO_NCHW), Reshape(tuple(result))), (None, 2)
-    raise _unread(node, [Axis(n, m, 1.0) for n, m in zip(shape, result, strict=True)], changed)
+    raise _unread(node, shape, result, changed)
 
 
-def _unread(node: RealNode, axes: Sequence[Axis], changed: Sequence[int]) -> FormUnsupported:
-    sizes = f"{[a.n_in for a in axes]} to {[a.n_out for a in axes]}"
+def _unread(node: RealNode, shape: Sequence[int], result: Sequence[int], changed: Sequence[int]) -> FormUnsupported:
+    sizes = f"{list(shape)} to {list(result)}"
     return FormUnsupported(f"{node.op_type} of {sizes}, along axes {list(changed)}", where=node.where)
 
 
-def _places(op: RealResize, axis: Axis) -> Positions:
-    return _COORDINATES[op.coordinates](np.arange(axis.n_out, dtype=np.float32), axis)
+def _places(op: RealResize, axis: Axis) -> Array:
+    return taps.places(axis.stretch, axis.n_in, op.coordinates if axis.changes else "asymmetric")
 
 
 def _nearest(op: RealResize, axis: Axis) -> tuple[int, ...]:
-    places = _ROUNDINGS[op.rounding](_places(op, axis))
-    return tuple(int(p) for p in np.clip(places, 0, axis.n_in - 1))
+    return tuple(taps.nearest(_places(op, axis), axis.n_in, op.rounding).tolist())
 
 
 def _taps(op: RealResize, axis: Axis) -> tuple[Tap, ...]:
     found: list[Tap] = []
     for position in np.clip(_places(op, axis), 0, axis.n_in - 1):
         first = int(position)
-        weight = int(np.rint((position - np.float32(first)) * _WEIGHT_ONE))
+        weight = int(np.rint((position - first) * _WEIGHT_ONE))
         if weight == _WEIGHT_ONE:
             first, weight = first + 1, 0
         found.append((first, min(first + 1, axis.n_in - 1), weight))
@@ -239,20 +225,29 @@ def _taps(op: RealResize, axis: Axis) -> tuple[Tap, ...]:
 
 
 def _weights(op: RealResize, axis: Axis, bits: int) -> tuple[Weights, ...]:
-    """Windows as wide as the widest, and their weights, rounded so that each window's come to one."""
-    at, squeeze = _places(op, axis).astype(np.float64), min(axis.scale, 1.0) if op.smooth else 1.0
+    """Windows as wide as the widest, and their weights."""
+    at, squeeze = _places(op, axis), min(axis.stretch.scale, 1.0) if op.smooth else 1.0
     if op.mode == "linear":
         elements, weights = taps.linear(at, axis.n_in, squeeze, inside=op.inside)
     else:
         elements, weights = taps.cubic(at, axis.n_in, squeeze, op.cubic_a, inside=op.inside)
     rows = np.zeros((axis.n_out, axis.n_in))
     np.add.at(rows, (np.arange(axis.n_out)[:, None], elements), weights)
-    whole = np.rint(rows * 2**bits).astype(np.int64)
-    whole[np.arange(axis.n_out), np.abs(whole).argmax(axis=1)] += (1 << bits) - whole.sum(axis=1)
+    whole = _whole(rows * 2**bits, 1 << bits)
     ends = [(int(used[0]), int(used[-1])) for used in (np.flatnonzero(row) for row in whole)]
     count = max(last - first + 1 for first, last in ends)
     starts = [min(first, axis.n_in - count) for first, _ in ends]
     return tuple((i, tuple(row[i : i + count].tolist())) for i, row in zip(starts, whole, strict=True))
+
+
+def _whole(rows: Array, one: int) -> Array:
+    """Weights as whole numbers, each window's of which come to `one`: none is off by one or more."""
+    whole = np.rint(rows).astype(np.int64)
+    for row, wanted in zip(whole, rows, strict=True):
+        missing = one - int(row.sum())
+        order = np.argsort((row - wanted) * np.sign(missing), kind="stable")
+        row[order[: abs(missing)]] += np.sign(missing)
+    return whole
 
 
 RULES: Family = (Rule(RealResize, resize, ("Resize", "Upsample")),)

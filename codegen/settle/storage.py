@@ -22,6 +22,7 @@ from codegen.real.elementwise import Cast
 from codegen.real.storage import Dequantize, Quantize
 from codegen.settle.channels import dequantize_channels, quantize_channels
 from codegen.settle.context import Context, real_bounds, refuse_unquantized
+from codegen.settle.float32.inputs import or_float
 from codegen.settle.linear import pending, scaled, with_linear
 from codegen.settle.rule import Family, Rule
 from codegen.settle.states import (
@@ -95,9 +96,11 @@ def _quantize(ctx: Context, node: RealNode, x: State, quant: Quant, dtype: DType
             note = "QuantizeLinear -> Quantize"
             return ctx.run(value, Route(QuantizeOp(dtype, quant)), name, (node,), note)
         case Real(trail=trail):
-            return quantized(ctx, x, Request(quant, dtype, name, (*trail, node)))
+            with or_float(trail):
+                return quantized(ctx, x, Request(quant, dtype, name, (*trail, node)))
         case Pending(trail=trail, low=low, high=high, emit=emit):
-            return emit(Request(quant, dtype, name, (*trail, node), low, high))
+            with or_float(trail):
+                return emit(Request(quant, dtype, name, (*trail, node), low, high))
         case Accum(linear=linear, trail=trail):
             return _quantize(ctx, node, replace(pending(ctx, node, linear), trail=trail), quant, dtype, name)
         case Channelled():

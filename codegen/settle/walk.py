@@ -14,15 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from codegen.errors import (
-    CompileError,
-    FormUnsupported,
-    ModelRejected,
-    OperatorUnknown,
-    ParameterDynamic,
-    QuantAxisBad,
-    ResultNotQuantized,
-)
+from codegen.errors import CompileError, FormUnsupported, ModelRejected, OperatorUnknown
 from codegen.ir.graph import Graph, Interface
 from codegen.ir.quant import Mode, Storage
 from codegen.ir.real import RealGraph, RealNode, RealValue
@@ -30,7 +22,7 @@ from codegen.records import record
 from codegen.settle.borders import Borders
 from codegen.settle.definitions import integers_of
 from codegen.settle.finish import finish
-from codegen.settle.float32.inputs import NeedsFloat, is_real
+from codegen.settle.float32.inputs import NO_INTEGERS, NeedsFloat, is_real
 from codegen.settle.float32.rules import FLOAT_RULES, QUANTIZED_BEHIND
 from codegen.settle.forms import way_out
 from codegen.settle.rule import NO_RULES, Rules
@@ -59,8 +51,6 @@ def settle(graph: RealGraph, mode: Mode, borders: Borders | None = None, joined:
     return walk.graph()
 
 
-_NO_INTEGERS = (FormUnsupported, OperatorUnknown, ParameterDynamic, QuantAxisBad, ResultNotQuantized)
-"""Refusals of integers behind which real numbers are tried."""
 Walk = TypeVar("Walk", bound="Settling")
 
 
@@ -154,7 +144,7 @@ class Settling:
         known = len(self.ctx.notes)
         try:
             return self._integers.settled(self.ctx, node, self._joined)
-        except _NO_INTEGERS as error:
+        except NO_INTEGERS as error:
             if not self._has_float_form(node) or self._is_held(node, error):
                 raise
             refused = error

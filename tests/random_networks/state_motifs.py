@@ -130,7 +130,7 @@ def gated(d: Drawing, x: str) -> str:
         FUNCTIONS[cell],
         GateSteps(*(tuple(part.tolist()) for part in (*steps, right))),
         d.int(0, 2),
-        finer=cell == "rnn" and d.chance(0.5),
+        finer=cell != "lstm" and d.chance(0.5),
         update=(1 << 30, 33),
         squash=(1500000000, 32),
         cell_scale=2.0**-27,

@@ -75,6 +75,22 @@ def test_nothing_goes_on_behind_a_refusal_of_one_of_two(place: int) -> None:
 
 
 @pytest.mark.usefixtures("three")
+@pytest.mark.parametrize("later", [0, 1])
+def test_of_two_refusals_the_first_piece_s_is_raised(later: int) -> None:
+    """Whichever comes later."""
+    other = threading.Event()
+
+    def refused(piece: int) -> None:
+        if piece == later:
+            assert other.wait(60)
+        other.set()
+        raise ValueError(str(piece))
+
+    with pytest.raises(ValueError, match=r"^0$"):
+        threads.both(lambda: refused(0), lambda: refused(1))
+
+
+@pytest.mark.usefixtures("three")
 def test_the_refusal_of_the_first_piece_is_raised_and_nothing_goes_on_behind_it() -> None:
     running = []
 

@@ -28,12 +28,17 @@ def with_ceiling(node: OnnxNode, window: Window, length: int) -> Window:
     return replace(window, pad_after=max(needed, window.pad_after))
 
 
-def auto_padded(window: Window, length: int, auto_pad: str) -> Window:
-    """The window padded so that SAME_UPPER and SAME_LOWER give an output per stride; VALID pads nothing."""
+def auto_padded(window: Window, length: int, auto_pad: str, *, sums: bool) -> Window:
+    """The window padded so that SAME_UPPER and SAME_LOWER give an output per stride; VALID pads nothing.
+
+    A window shorter than the stride may leave places over.  They are negative padding, of which half lies before the
+    first window, rounded towards 0, as in ONNX Runtime; it counts one place less where windows are `sums`, of a
+    convolution.
+    """
     if auto_pad == "VALID":
         return window
     outputs = -(-length // window.stride)
-    total = max((outputs - 1) * window.stride + window.extent - length, 0)
-    small = total // 2
-    before = small if auto_pad == "SAME_UPPER" else total - small
+    total = (outputs - 1) * window.stride + window.extent - length
+    total += total < 0 and sums
+    before = int((total + (auto_pad == "SAME_LOWER")) / 2)
     return replace(window, pad_before=before, pad_after=total - before)

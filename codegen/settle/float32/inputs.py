@@ -5,15 +5,30 @@ Decides: where integers become real numbers, once for each tensor, and whose res
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 
-from codegen.errors import CompileError, FormUnsupported, InputMissing, ParameterDynamic, ResultNotQuantized
+from codegen.errors import (
+    CompileError,
+    FormUnsupported,
+    InputMissing,
+    OperatorLimit,
+    OperatorUnknown,
+    ParameterDynamic,
+    QuantAxisBad,
+    ResultNotQuantized,
+)
 from codegen.ir.quant import Array
 from codegen.ir.real import RealNode
 from codegen.ops import Dequantize
 from codegen.settle.context import Context, array_of, refuse_unquantized
 from codegen.settle.states import Const, Float, IntConst, Pending, Real, State, Trail
 from codegen.settle.tables import settled
+
+NO_INTEGERS = (FormUnsupported, OperatorLimit, OperatorUnknown, ParameterDynamic, QuantAxisBad, ResultNotQuantized)
+"""Refusals of integers behind which real numbers are tried."""
 
 
 class NeedsFloat(Exception):
@@ -23,6 +38,15 @@ class NeedsFloat(Exception):
         super().__init__(refusal.found)
         self.trail = trail
         self.refusal = refusal
+
+
+@contextmanager
+def or_float(trail: Trail) -> Iterator[None]:
+    """Ask for real numbers of the nodes that waited for a scale, where it is known and their integers have no form."""
+    try:
+        yield
+    except NO_INTEGERS as refusal:
+        raise NeedsFloat(trail, refusal) from None
 
 
 def is_real(ctx: Context, name: str, *, given: bool) -> bool:

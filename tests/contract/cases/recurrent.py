@@ -41,6 +41,9 @@ def cells() -> Iterator[Case]:
             yield Case(f"{cell}{i}", op, _of_cell(cell, kind))
     finer = Recurrent("rnn", ("tanh",), _factors(5), 1, finer=True, reverse=True)
     yield Case("finer", finer, _of_cell("rnn", S16))
+    for i, after in enumerate((False, True)):
+        finer = Recurrent("gru", _FUNCTIONS["gru"], _factors(1), i, reset_after=after, finer=True, reverse=after)
+        yield Case(f"finer_gru{i}", finer, _of_cell("gru", S8))
     known = _of_cell("lstm", S8)
     states = ints(S16, 2, 5), ints(S32, 2, 5)
     yield Case("known", Recurrent("lstm", _FUNCTIONS["lstm"], _factors(1), 0, **_CELL), (*known[:3], *states))

@@ -45,9 +45,11 @@ def wide_cases(mode: Mode) -> Iterator[Case]:
 
 
 def weighted_cases(mode: Mode) -> Iterator[Case]:
-    def resize(h: list[list[int]], w: list[list[int]], x: Quant, y: Quant, dtype: DType, bits: int) -> ResizeWeighted:
+    def resize(
+        h: list[list[int]], w: list[list[int]], x: Quant, y: Quant, dtype: DType, bits: int, shift: int = 0
+    ) -> ResizeWeighted:
         h_windows, w_windows = (tuple((i, tuple(v)) for i, *v in windows) for windows in (h, w))
-        return ResizeWeighted(h_windows, w_windows, bits, x, y, dtype, dtype.low, dtype.high, mode)
+        return ResizeWeighted(h_windows, w_windows, bits, x, y, dtype, dtype.low, dtype.high, mode, shift)
 
     cubic = [[0, 2048, 0, 0, 0], [0, -200, 1800, 520, -72], [1, -128, 1152, 1152, -128], [1, 0, 0, -1, 2049]]
     wide = [[0, -3000, 27000, 9500, -732], [1, -2048, 18432, 18432, -2048], [0, 0, 0, 0, 32768]]
@@ -60,6 +62,8 @@ def weighted_cases(mode: Mode) -> Iterator[Case]:
     b, c = q(0.0007, -32768), q(0.0003, 1234)
     for name, x, z in (("scaled", b, q(0.0005, -20000)), ("same", b, b), ("centred", c, c)):
         yield Case(f"cubic16_{name}", resize(wide, wide, x, z, S16, 15), (t(S16, 1, 5, 6, 2),))
+    fine = [[i, *(v * 128 for v in weights)] for i, *weights in wide]
+    yield Case("cubic16_fine", resize(fine, fine[1:], b, q(0.0005, 300), S16, 22, 15), (t(S16, 1, 5, 6, 2),))
     yield Case("cubic16_bytes", resize(wide, wide[:2], q(0.1, 3), q(0.001), S16, 15), (image,))
 
 

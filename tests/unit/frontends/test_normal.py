@@ -76,14 +76,6 @@ def test_factors_behind_a_group_of_16_bits_are_the_operators_own(tmp_path: Path)
     assert (norm.sets, norm.run) == (2, 1)
 
 
-def test_a_factor_that_no_step_of_the_output_holds_is_refused(tmp_path: Path) -> None:
-    net = Net()
-    scale = net.const(np.full(7, 1e30), np.float32)
-    y = net.op("LayerNormalization", net.qdq(net.input((2, 7))), scale)
-    with pytest.raises(ModelRejected, match="LayerNormalization with a factor"):
-        imported(net.model(net.qdq(y), opset=17), tmp_path)
-
-
 @pytest.mark.parametrize("kind", ["LayerNormalization", "InstanceNormalization", "GroupNormalization"])
 def test_a_negative_epsilon_is_refused(kind: str, tmp_path: Path) -> None:
     net = Net()
@@ -101,5 +93,5 @@ def test_a_factor_that_is_no_number_is_refused(number: float, is_gain: bool, tmp
     scale, bias = net.const(np.ones(7), np.float32), net.const(np.array([0, number] + [1] * 5), np.float32)
     parts = (bias, scale) if is_gain else (scale, bias)
     y = net.op("LayerNormalization", net.qdq(net.input((2, 7))), *parts)
-    with pytest.raises(ModelRejected, match="LayerNormalization with a factor"):
+    with pytest.raises(ModelRejected, match="a factor of LayerNormalization is infinite or not a number"):
         imported(net.model(net.qdq(y), opset=17), tmp_path)

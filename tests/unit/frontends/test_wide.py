@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from codegen.errors import ModelRejected
 from codegen.ir.quant import MODES, Mode
 
-from .models import Compared, Net, compare, imported, kinds
+from .models import Compared, Net, compare, kinds
 
 X = (1e-3, 0, np.int16)
 SAME, FINER, BYTES = (1e-3, 0, np.int16), (5e-4, 0, np.int16), (0.05, -100, np.int8)
@@ -165,13 +164,6 @@ def test_clip_with_bounds(tmp_path: Path) -> None:
     found = compare(net.model(net.qdq(y, *FINER), **WORDS), tmp_path)
     assert found.largest <= ONE
     assert kinds(found.graph) == ["TwoSlopes"]
-
-
-def test_function_of_too_many_pieces_is_refused(tmp_path: Path) -> None:
-    net = Net()
-    y = net.op("Sin", net.qdq(net.input((6, 50)), 0.05, 0, np.int16))
-    with pytest.raises(ModelRejected, match="LAM-OPS-ACTIVATION-17"):
-        imported(net.model(net.qdq(y, *UNIT), **WORDS), tmp_path)
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -62,7 +62,8 @@ def sum_of(count: int, scale: float = 1.0) -> Op:
 
 def weighed(bits: int, more: int = 0) -> Op:
     window = (0, ((more << bits) + (1 << bits), -(more << bits)))
-    return ResizeWeighted((window,), ((0, (1 << bits,)),), bits, ONE, ONE, S8, -128, 127, "single")
+    shift = max(2 * bits - 30, 0)
+    return ResizeWeighted((window,), ((0, (1 << bits,)),), bits, ONE, ONE, S8, -128, 127, "single", shift)
 
 
 def log_to(scale: float) -> Op:
@@ -80,7 +81,7 @@ SIZES = {
     "REDUCTION-05": ((SUM, (t(1, 129, 127, 1),)), (SUM, (t(1, 128, 128, 1),))),
     "REDUCTION-08": ((L2Norm(0), (t(1, 32767),)), (L2Norm(0), (t(1, 32768),))),
     "REDUCTION-14": ((NORM, (t(1, 1 << 23),)), (NORM, (t(1, (1 << 23) + 1),))),
-    "RESIZE-06": ((weighed(15), (t(1, 2, 1, 1),)), (weighed(16), (t(1, 2, 1, 1),))),
+    "RESIZE-06": ((weighed(22), (t(1, 2, 1, 1),)), (weighed(23), (t(1, 2, 1, 1),))),
     "RESIZE-07": (
         (weighed(15, 1), (t(1, 2, 1, 1, dtype=S16),)),
         (weighed(15, 2), (t(1, 2, 1, 1, dtype=S16),)),

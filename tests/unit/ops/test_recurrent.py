@@ -79,6 +79,7 @@ FORMS: tuple[Recurrent, ...] = (
     Recurrent("gru", ("logistic", "tanh"), GateSteps((1 << 30,), (1 << 29,), (RIGHT,)), 1, 1 << 25, reset_after=True),
     Recurrent("lstm", ("logistic", "tanh", "tanh"), GateSteps((1 << 30,), (1 << 29,), (RIGHT,)), 0),
     Recurrent("lstm", ("logistic", "tanh", "logistic"), GateSteps((1 << 30,), (1 << 29,), (RIGHT,)), 0, coupled=True),
+    Recurrent("gru", ("logistic", "tanh"), GateSteps((1 << 30,), (1 << 29,), (RIGHT,)), 1, finer=True),
     Recurrent("rnn", ("tanh",), GateSteps((1 << 30,), (1 << 29,), (RIGHT,)), 0, finer=True),
 )
 
@@ -115,9 +116,14 @@ def test_gates_that_another_function_opens_are_refused() -> None:
         check_limits(op, ins)
 
 
-def test_only_a_plain_recurrence_is_finer_than_it_shows() -> None:
-    op = replace(FORMS[2], finer=True)
-    kinds = (((2, 1, 6), DType.S32), ((6, 2), DType.S8), ((6,), DType.S32), ((1, 2), DType.S16))
+def test_no_lstm_is_finer_than_it_shows() -> None:
+    op = Recurrent("lstm", ("logistic", "tanh", "tanh"), FORMS[2].gates, 0, finer=True)
+    kinds = (
+        ((2, 1, 8), DType.S32),
+        ((8, 2), DType.S8),
+        ((8,), DType.S32),
+        *(((1, 2), k) for k in (DType.S16, DType.S32)),
+    )
     with pytest.raises(OperatorLimit, match="LAM-OPS-RECURRENT-13"):
         check_limits(op, [TensorType(shape, kind) for shape, kind in kinds])
 

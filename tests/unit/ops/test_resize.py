@@ -71,26 +71,27 @@ def test_rows_that_are_not_neighbours_are_refused() -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("same", [True, False])
-@pytest.mark.parametrize(("dtype", "bits"), [(DType.S8, 11), (DType.S16, 15)])
-def test_weighted_equals_loops(mode: Mode, same: bool, dtype: DType, bits: int) -> None:
+@pytest.mark.parametrize(("dtype", "bits", "shift"), [(DType.S8, 11, 0), (DType.S16, 15, 0), (DType.S16, 22, 15)])
+def test_weighted_equals_loops(mode: Mode, same: bool, dtype: DType, bits: int, shift: int) -> None:
     rng, one = np.random.default_rng(bits), 1 << bits
     x_quant = Quant(float(F32(0.1)), -20)
     y_quant = x_quant if same else Quant(float(F32(0.13)), 7)
     x = random_array(rng, (1, 5, 6, 2), dtype)
     h, w = (windows(rng, n, out, one) for n, out in ((5, 7), (6, 4)))
-    op = ResizeWeighted(h, w, bits, x_quant, y_quant, dtype, dtype.low, dtype.high - 7, mode)
+    op = ResizeWeighted(h, w, bits, x_quant, y_quant, dtype, dtype.low, dtype.high - 7, mode, shift)
     (y,) = op.golden([x])
     assert y.shape == op.infer([TensorType(x.shape, dtype, x_quant)])[0].shape
     how = Averaging(x_quant, y_quant, dtype, dtype.low, dtype.high - 7, mode, reach=op.averaging(dtype).reach)
     for row, column, c in np.ndindex(7, 4, 2):
         (i, u), (j, v) = h[row], w[column]
-        acc = sum(a * b * (int(x[0, i + m, j + n, c]) + 20) for m, a in enumerate(u) for n, b in enumerate(v))
+        rows = [sum(a * (int(x[0, i + m, j + n, c]) + 20) for m, a in enumerate(u)) for n in range(len(v))]
+        acc = sum(b * ((2 * t + (1 << shift)) // (2 << shift)) for b, t in zip(v, rows, strict=True))
         assert abs(acc) <= how.reach
-        expected = averaged(how, np.array([acc]), one**2)[0]
+        expected = averaged(how, np.array([acc]), one**2 >> shift)[0]
         if not (mode == "tflite" and same):
             assert y[0, row, column, c] == expected
         elif abs(y[0, row, column, c]) < dtype.high - 7:
-            assert abs(y[0, row, column, c] - (acc / one**2 - 20)) <= 0.5
+            assert abs(y[0, row, column, c] - (acc / (one**2 >> shift) - 20)) <= 0.5
 
 
 def windows(rng: np.random.Generator, length: int, count: int, one: int) -> tuple[Weights, ...]:

@@ -15,8 +15,9 @@ from codegen.real.integer import ConvInteger, MatMulInteger
 
 def conv_integer(r: Reading, node: OnnxNode) -> Sequence[str]:
     """ConvInteger."""
-    op = ConvInteger(conv_windows(r, node), node.integer("group", 1, low=1))
-    return [r.apply(op, _sides(r, node), node)]
+    x, windows = conv_windows(r, node)
+    op = ConvInteger(windows, node.integer("group", 1, low=1))
+    return [r.apply(op, [x, *_sides(r, node)[1:]], node)]
 
 
 def matmul_integer(r: Reading, node: OnnxNode) -> Sequence[str]:

@@ -116,8 +116,9 @@ def _sized(
         raise ShapeMismatch(f"a tensor {list(shape)} resized to {list(sizes)}", where=node.where)
     factors = [n / shape[a] for n, a in zip(sizes, axes, strict=True)]
     if policy != "stretch":
-        factors = [min(factors) if policy == "not_larger" else max(factors)] * len(axes)
-        sizes = [math.floor(f * shape[a] + 0.5) for f, a in zip(factors, axes, strict=True)]
+        factor = np.float32(min(factors) if policy == "not_larger" else max(factors))
+        factors = [float(factor)] * len(axes)
+        sizes = [math.floor(float(factor * np.float32(shape[a])) + 0.5) for a in axes]
     ends = [(parts[2 * i], parts[2 * i + 1]) for i in range(len(axes))]
     return [Stretch(n, f, *e) for n, f, e in zip(sizes, factors, ends, strict=True)]
 

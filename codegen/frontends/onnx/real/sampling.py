@@ -41,7 +41,7 @@ def roi_align(r: Reading, node: OnnxNode) -> Sequence[str]:
 
 def deform_conv(r: Reading, node: OnnxNode) -> Sequence[str]:
     """DeformConv over two axes: a bias and factors of 1 where they are left out."""
-    windows = conv_windows(r, node)
+    _, windows = conv_windows(r, node)
     if len(windows) != 2:
         raise FormUnsupported(f"a deformable convolution over {len(windows)} axes", where=node.where)
     a, b = windows

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from codegen.errors import AttributeBad, ShapeMismatch
+from codegen.errors import AttributeBad, FormUnsupported, ShapeMismatch
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.frontends.onnx.real.window import pool_windows, read_windows, spatial_of
@@ -18,10 +18,11 @@ from codegen.settle.builder import MAX_ELEMENTS
 
 def max_pool(r: Reading, node: OnnxNode) -> Sequence[str]:
     """MaxPool, with the places where they are asked for."""
-    x = r.value(node, 0)
-    windows = pool_windows(r, node, x)
+    x, windows = pool_windows(r, node)
     if not any(node.outputs[1:]):
         return [r.apply(MaxPool(windows), [x], node)]
+    if x != r.value(node, 0):
+        raise FormUnsupported("places of windows shorter than the stride, with auto_pad SAME", where=node.where)
     return r.apply_all(MaxPoolPlaces(windows, node.flag("storage_order")), [x], node)
 
 
@@ -42,8 +43,8 @@ def max_unpool(r: Reading, node: OnnxNode) -> Sequence[str]:
 
 def lp_pool(r: Reading, node: OnnxNode) -> Sequence[str]:
     """LpPool."""
-    x = r.value(node, 0)
-    return [r.apply(LpPool(pool_windows(r, node, x), _power(node)), [x], node)]
+    x, windows = pool_windows(r, node)
+    return [r.apply(LpPool(windows, _power(node)), [x], node)]
 
 
 def global_lp_pool(r: Reading, node: OnnxNode) -> Sequence[str]:

@@ -27,7 +27,7 @@ import codegen  # noqa: E402
 from codegen.report.table import text_table  # noqa: E402
 
 SAMPLES = {"kws": "kws01.npz", "resnet8": "cifar10_calib200.npz"}
-CHIPS = ("cortex-m4", "cortex-m55", "cortex-m3", "rv32imc", "cortex-m0plus")
+CHIPS = ("cortex-m4", "cortex-m55", "cortex-m3", "rv32imc", "cortex-m0plus", "aarch64-dot")
 HEADERS = ["chip", "network", "weights B", "in bytes", "8 bits", "instructions", "in bytes", "8 bits", "times", "times"]
 _FEW = (onnx.TensorProto.INT4, onnx.TensorProto.UINT4)
 

@@ -63,3 +63,7 @@ def filled_to(rows: Array, multiple: int, axis: int) -> Array:
     missing = [(0, 0)] * rows.ndim
     missing[axis] = (0, -rows.shape[axis] % multiple)
     return np.pad(rows, missing)
+
+
+NIBBLES = Fields(4, 8)
+"""Two numbers of 4 bits in a byte."""

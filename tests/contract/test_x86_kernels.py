@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from codegen.ir.shape import Window
 from codegen.kernels import find_form
 from codegen.kernels.lanes import LANES
 from codegen.kernels.lanes.common import X86, tile_pixels
-from codegen.ops import Conv2D, Dense, make_requant
+from codegen.ops import Conv2D, Dense, Mul, make_requant
 from codegen.process import check_program
 from tests.contract.case import S8, S16, U8, Case, in_modes, ints, named, q, sums, t, window
 from tests.contract.cases import float_conv, float_dense
@@ -43,6 +44,8 @@ BUILDS = {
     **({"avx512": ("gcc", "-std=gnu11 -O3 -march=native -ffp-contract=fast")} if AVX512 else {}),
     **({"avx512-ub": ("gcc", f"-O1 {VNNI} {REPORTS}"), "avx512-clang": ("clang", f"-O2 {VNNI}")} if AVX512 else {}),
 }
+QUICK = "avx2" if "avx2" in BUILDS else "c99"
+"""With vectors, where there are any: the twins of the primitives have slow tests and tests of their own."""
 SAME = window(3, 1, 1, 1, 1)
 ONE = window(1)
 
@@ -60,7 +63,7 @@ def conv(mode: Mode, x: TensorType, h: Window, w: Window, outputs: int, **how: b
     weights, bias = ints(S8, outputs, h.size, w.size, deep), sums(outputs, 2000)
     y = U8 if how.get("unsigned") else S8
     factors = 1 if how.get("single_factor") else outputs
-    reach = 2000 * (h.size * w.size * deep) ** 0.5 * 4
+    reach = 300.0 if how.get("raised") else 2000 * (h.size * w.size * deep) ** 0.5 * 4
     zero = 131 if x.dtype is U8 else -7
     op = Conv2D(h, w, groups, zero, fused(mode, reach, factors, y, relu=bool(how.get("relu"))), y, None)
     name = f"{mode}_{x.dtype.value}{'x'.join(map(str, x.shape[1:]))}_{h.size}{w.size}s{h.stride}{w.stride}"
@@ -85,8 +88,60 @@ def cases() -> Iterator[Case]:
             yield conv(mode, t(U8, 1, 6, size, deep), SAME, wide, deep, depthwise=True, unsigned=True, relu=True)
         far = window(2, 1, 3, 2, 1)
         yield conv(mode, t(S8, 1, 40, 9, 128), window(5, 3, 1, 2, 2), far, 128, depthwise=True, single_factor=True)
+    yield from raised_cases()
     yield from map(named, in_modes(conv_cases, dense_cases, add_cases, mul_cases))
     yield from map(named, (*float_conv.cases(), *float_dense.cases()))
+
+
+def raised_cases() -> Iterator[Case]:
+    """Factors between one sixth and one, as weights of 4 bits have them: sums are shifted left before the product."""
+    yield conv("single", t(S8, 1, 6, 11, 24), SAME, SAME, 24, depthwise=True, raised=True)
+    yield conv("single", t(U8, 1, 5, 7, 12), SAME, SAME, 21, raised=True, unsigned=True)
+    yield conv("single", t(S8, 1, 4, 25, 7), ONE, ONE, 70, raised=True, single_factor=True, relu=True)
+    yield Case(
+        "single_product_raised",
+        Mul(-4, 9, make_requant("single", 1.0, [0.7], q(1.0, 3), S8), S8, None),
+        (t(S8, 1, 5, 7), t(S8, 1, 5, 7)),
+    )
+
+
+def few_cases() -> list[Case]:
+    """Weights of 4 bits, -8 among them or not: pairs of four inputs with and without a rest, blocks, dilation, taps."""
+    far = window(3, 1, 2, 2, 2)
+    found = [
+        case
+        for mode in MODES
+        for case in (
+            conv(mode, t(S8, 1, 5, 7, 12), SAME, SAME, 21),
+            conv(mode, t(U8, 1, 6, 33, 8), window(3, 2, 1, 0, 1), window(3, 2, 1, 1, 1), 33, unsigned=True),
+            conv(mode, t(S8, 1, 4, 25, 7), far, far, 70, relu=True),
+            conv(mode, t(S8, 1, 60, 10, 1), window(10, 2, 1, 4, 5), window(5, 2, 1, 2, 2), 64, single_factor=True),
+            conv(mode, t(S8, 1, 4, 25, 64), ONE, ONE, 130),
+            conv(mode, t(U8, 1, 1, 1, 75), ONE, ONE, 150, relu=True),
+            conv(mode, t(S8, 1, 1, 1, 9), ONE, ONE, 12),
+            conv(mode, t(S8, 1, 6, 11, 24), SAME, SAME, 24, depthwise=True),
+            conv(mode, t(U8, 1, 6, 5, 96), window(2, 1, 1, 0, 1), SAME, 96, depthwise=True, unsigned=True),
+        )
+    ]
+    sums_of = [case for case in raised_cases() if isinstance(case.op, Conv2D)]
+    return [in_few(case, least) for case in (*found, *sums_of) for least in (-8, -7)]
+
+
+def in_few(case: Case, least: int) -> Case:
+    """The case with weights of `least` .. 7."""
+    x, weights, bias = case.ins
+    assert isinstance(weights, np.ndarray)
+    few = np.clip(weights >> 4, least, 7).astype(np.int8)
+    return Case(f"{case.name}_few{-least}", case.op, (x, few, bias))
+
+
+def packing(graph: Graph) -> Graph:
+    """The graph whose weights within 4 bits are to be stored so."""
+    values = {
+        name: replace(v, type=replace(v.type, bits=4)) if v.data is not None and v.data.dtype == np.int8 else v
+        for name, v in graph.values.items()
+    }
+    return replace(graph, values=values)
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +153,39 @@ def test_cases_reach_every_kernel(graph: Graph) -> None:
     found = Counter(form.kernel for node in graph.nodes if (form := find_form(graph.view(node), "host")))
     assert all(found[kernel.name] >= 9 for kernel in LANES if "x86" in kernel.needs), found
     assert all(found[kernel] >= 3 for kernel in ("x86_conv_f32", "x86_dense_f32", "x86_depthwise_f32")), found
+
+
+@pytest.mark.parametrize("chip", ["host", "aarch64"])
+def test_weights_of_4_bits_are_packed_by_every_kernel_of_sums(chip: str) -> None:
+    graph = packing(build_graph(few_cases()))
+    forms = [find_form(graph.view(node), chip) for node in graph.nodes]
+    on = "x86" if chip == "host" else "neon"
+    assert {form.kernel for form in forms if form} == {f"{on}_conv", f"{on}_dense", f"{on}_depthwise"}
+    for node, form in zip(graph.nodes, forms, strict=True):
+        assert form is not None
+        assert form.context.rq.few
+        (weights,) = (f for f in form.params if f.name == "weights")
+        assert weights.size == weights.values.size
+        given = graph.type(node.inputs[1])
+        room = 64 * given.shape[1] * given.shape[2] if form.kernel.endswith("depthwise") else 0
+        assert weights.size <= 0.5 * given.elements + max(room, 4 * given.shape[0] * given.shape[1] * given.shape[2])
+
+
+@pytest.mark.parametrize("build", ["c99", QUICK])
+def test_weights_of_4_bits_equal_golden_in_one_mode(build: str, tmp_path: Path) -> None:
+    compiler, flags = BUILDS[build]
+    require_tool(compiler)
+    graph = packing(build_graph(in_one_mode(few_cases())))
+    assert differences(graph, make_project(graph, tmp_path, "host"), compiler, flags) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("build", BUILDS)
+def test_weights_of_4_bits_equal_golden(build: str, tmp_path: Path) -> None:
+    compiler, flags = BUILDS[build]
+    require_tool(compiler)
+    graph = packing(build_graph(few_cases()))
+    assert differences(graph, make_project(graph, tmp_path, "host"), compiler, flags) == []
 
 
 @pytest.mark.slow
@@ -112,10 +200,6 @@ def test_c_equals_golden(graph: Graph, build: str, tmp_path: Path) -> None:
 def sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[Graph, Path]:
     graph = build_graph(in_one_mode(cases())[::3])
     return graph, make_project(graph, tmp_path_factory.mktemp("x86"), "host")
-
-
-QUICK = "avx2" if "avx2" in BUILDS else "c99"
-"""With vectors, where there are any: the twins of the primitives have slow tests and tests of their own."""
 
 
 @pytest.mark.parametrize("build", [QUICK])
@@ -149,16 +233,24 @@ def test_inner_loop_keeps_its_sums_in_registers(tmp_path: Path) -> None:
     made = tmp_path / "k.o"
     check_program(["gcc", "-std=c99", "-O3", *VNNI.split(), *folders, "-c", layers, "-o", made], timeout_s=60)
     text = check_program(["objdump", "-d", "--no-show-raw-insn", made], timeout_s=60).stdout.decode()
-    lines = [line.split(":", 1)[1].split() for line in text.splitlines() if re.match(r" +[0-9a-f]+:", line)]
+    matches = [m for line in text.splitlines() if (m := re.match(r" +([0-9a-f]+):\s+(.*)", line))]
+    places, lines = [m[1] for m in matches], [m[2].split() for m in matches]
     at = [i for i, words in enumerate(lines) if words[0] == "vpdpbusd"]
-    loop = [words[0] for words in lines[at[0] - 8 : at[-1] + 1]]
+    back = next(words for words in lines[at[-1] :] if words[0] == "jne")
+    loop = [words[0] for words in lines[places.index(back[1]) : at[-1] + 1]]
     assert len(at) == 24
     assert loop.count("vpbroadcastd") == 6
     assert not any(word.startswith("vmovdqa") for word in loop)
 
 
-def test_factors_of_a_quarter_and_more_go_to_the_plain_kernels() -> None:
-    for mode, scale in (("single", 0.26), ("tflite", 0.51)):
+def test_factors_are_raised_where_sums_have_room() -> None:
+    graph = build_graph(list(raised_cases()))
+    forms = [find_form(graph.view(node), "host") for node in graph.nodes]
+    assert [form.kernel for form in forms if form] == ["x86_depthwise", "x86_conv", "x86_dense", "x86_binary"]
+
+
+def test_factors_of_16_and_of_a_half_in_tflite_go_to_the_plain_kernels() -> None:
+    for mode, scale in (("single", 16.1), ("tflite", 0.51)):
         op = Dense(3, make_requant(mode, 1.0, [scale], q(1.0), S8), S8, None)
         weights, bias = ints(S8, 1, 4), np.zeros(1, np.int32)
         types = tuple(TensorType(a.shape, DType.of(a)) for a in (weights, bias))

@@ -11,7 +11,7 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import DType
 from codegen.kernels.binary import add_fields
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.lanes.common import Processor, factor_fields, takes_factors
+from codegen.kernels.lanes.common import Processor, factor_fields, mode_name, takes_factors
 from codegen.kernels.weighted import BYTES
 from codegen.ops import Add, Mul
 from codegen.ops.add import left_shift, tflite_scalings
@@ -56,9 +56,9 @@ def _takes_scales(op: Add) -> bool:
 
 def _mode_and_bounds(op: Add | Mul) -> tuple[str, tuple[int, int]]:
     if isinstance(op, Add):
-        return op.formula, (op.low, op.high)
+        return op.formula.upper(), (op.low, op.high)
     assert op.requant is not None
-    return op.requant.mode, (op.requant.low, op.requant.high)
+    return mode_name(op.requant, _LARGEST_PRODUCT), (op.requant.low, op.requant.high)
 
 
 def _context(node: NodeOf[Add | Mul]) -> LanesBinaryContext:
@@ -67,7 +67,7 @@ def _context(node: NodeOf[Add | Mul]) -> LanesBinaryContext:
     mode, bounds = _mode_and_bounds(op)
     return LanesBinaryContext(
         op="sum" if isinstance(op, Add) else "product",
-        mode=mode.upper(),
+        mode=mode,
         sign=op.sign if isinstance(op, Add) else 1,
         saturates=bounds == (y.dtype.low, y.dtype.high),
         a_signed=a.dtype is DType.S8,

@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from codegen.ir.form import Field
+from codegen.ir.form import Field, Scratch
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType, Requant
 from codegen.kernels.common import requant_fields
-from codegen.kernels.fast import fast_fields, takes_one_product
+from codegen.kernels.fast import fast_fields, fast_requant
+from codegen.kernels.packed import NIBBLES, filled_to
 from codegen.kernels.weighted import BYTES, FOLDED, Weighted, weighted
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
@@ -84,7 +85,8 @@ PROCESSORS = (X86, NEON)
 class LanesRequant:
     """How the C requantizes: names of lam_lanes_requant.h, and the types at both ends.
 
-    `is_signed`: params are for inputs with a sign; `narrow`: no weight is -128, where the processor gains by that.
+    `is_signed`: params are for inputs with a sign; `few`: weights have 4 bits; `narrow`: no weight is -128, or -8
+    of 4 bits, where the processor gains by that.
     """
 
     mode: str
@@ -94,6 +96,7 @@ class LanesRequant:
     type: str
     is_signed: bool
     narrow: bool
+    few: bool
 
 
 @record(kw_only=True)
@@ -118,14 +121,35 @@ class LanesRowsContext:
         return self.extent_h - self.stride_h
 
 
-def lanes_requant(on: Processor, sums: Weighted) -> LanesRequant:
+def lanes_requant(on: Processor, sums: Weighted, *, few: bool) -> LanesRequant:
     """The template's view of the Requant of a layer's sums."""
     requant, y = sums.op.requant, sums.y
-    x_signed, narrow = sums.x is DType.S8, on.signed and bool(sums.weights.min(initial=0) > -128)
+    x_signed = sums.x is DType.S8
+    narrow = on.signed and bool(sums.weights.min(initial=0) > (-8 if few else -128))
     if requant is None:
-        return LanesRequant("NONE", False, False, x_signed, "S32", on.signed, narrow)
+        return LanesRequant("NONE", False, False, x_signed, "S32", on.signed, narrow, few)
     saturates = (requant.low, requant.high) == (y.low, y.high)
-    return LanesRequant(requant.mode.upper(), requant.per_channel, saturates, x_signed, y.name, on.signed, narrow)
+    mode = mode_name(requant, sums.reach)
+    return LanesRequant(mode, requant.per_channel, saturates, x_signed, y.name, on.signed, narrow, few)
+
+
+def takes_few(sums: Weighted, shared: int) -> bool:
+    """Whether weights are stored in 4 bits: the model has them in 4 or 2, and sums of 16 times them fit 32 bits.
+
+    `shared`: what could lie in a byte together; of one alone nothing would be saved.
+    """
+    most = np.abs(sums.weights.reshape(len(sums.weights), -1).astype(np.int64)).sum(axis=1).max(initial=0)
+    return sums.bits > 0 and shared > 1 and bool(16 * 255 * most < _INT32)
+
+
+def slack(rq: LanesRequant) -> Scratch:
+    """Bytes behind the inputs in scratch that the last ones of a run, by fours or eights, may reach into."""
+    return Scratch("slack", 8 if rq.few else 4)
+
+
+def said_of(rq: LanesRequant) -> str:
+    """What is said of weights of 4 bits."""
+    return ", weights of 4 bits" if rq.few else ""
 
 
 def byte_sums(node: NodeOf[Conv2D | Dense]) -> Weighted | None:
@@ -142,7 +166,16 @@ def takes_factors(requant: Requant | None, y: DType, reach: int) -> bool:
         return y is DType.S32
     if y not in BYTES:
         return False
-    return requant.mode == "ort" or takes_one_product(requant, reach)
+    return bool(mode_name(requant, reach))
+
+
+def mode_name(requant: Requant, reach: int) -> str:
+    """How lam_lanes_rescale calls what it does to accumulators up to +-reach; empty where it has no form for it."""
+    if requant.mode == "ort":
+        return "ORT"
+    return {"single": "SINGLE", "raised": "RAISED", "tflite": "TFLITE", "low": "TFLITE"}.get(
+        fast_requant(requant, reach).form, ""
+    )
 
 
 def factor_fields(requant: Requant | None, reach: int) -> tuple[Field, ...]:
@@ -175,23 +208,25 @@ def wrapped_bias(weights: Array, bias: Array, zero_point: int) -> Array:
     return np.asarray((bias.astype(np.int64) - zero_point * sums).astype(np.uint32).view(np.int32))
 
 
-def weights_field(weights: Array, runs: int, block: int) -> Field:
+def weights_field(sums: Weighted, runs: int, block: int, *, few: bool) -> Field:
     """Params `weights`: each channel as so many runs, in the order of packed_weights."""
-    channels, taps = len(weights), weights[0].size
-    size = channels * runs * -(-taps // runs // 4) * 4
-    split, order = weights.reshape(channels, runs, -1), "in the order of lam_lanes_conv.h"
-    return Field.later("weights", np.int8, size, lambda: packed_weights(split, block), order)
+    channels, taps = len(sums.weights), sums.weights[0].size
+    size = channels * runs * -(-taps // runs // (8 if few else 4)) * 4
+    split, order = sums.weights.reshape(channels, runs, -1), "in the order of lam_lanes_conv.h"
+    return Field.later("weights", np.int8, size, lambda: packed_weights(split, block, few=few), order)
 
 
-def packed_weights(runs: Array, block: int) -> Array:
-    """Weights [channels, runs, elements] in the order of lam_lanes_conv.h: [block][run][quad][channel][4], flat."""
-    channels, _, elements = runs.shape
-    quads = -(-elements // 4)
-    padded = np.zeros((channels, runs.shape[1], quads * 4), np.int8)
-    padded[:, :, :elements] = runs
-    parts = [padded[i : i + block] for i in range(0, channels, block)]
-    ordered = [p.reshape(len(p), -1, 4).transpose(1, 0, 2).reshape(-1) for p in parts]
-    return np.concatenate(ordered)
+def packed_weights(runs: Array, block: int, *, few: bool = False) -> Array:
+    """Weights [channels, runs, elements] in the order of lam_lanes_conv.h: [block][run][quad][channel][4], flat.
+
+    `few`: of 4 bits, two quads in the same bytes.
+    """
+    elements = filled_to(runs, 8 if few else 4, axis=2)
+    quads = elements.reshape(*runs.shape[:2], -1, 4)
+    if few:
+        quads = NIBBLES.packed(np.stack([quads[:, :, 0::2], quads[:, :, 1::2]], axis=-1)).view(np.int8)
+    parts = [quads[i : i + block] for i in range(0, len(runs), block)]
+    return np.concatenate([p.reshape(len(p), -1, 4).transpose(1, 0, 2).reshape(-1) for p in parts])
 
 
 def block_channels(on: Processor, pixels: int) -> int:

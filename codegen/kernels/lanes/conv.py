@@ -15,7 +15,10 @@ from codegen.kernels.lanes.common import (
     byte_sums,
     fill_field,
     lanes_requant,
+    said_of,
+    slack,
     sum_fields,
+    takes_few,
     tile_pixels,
     weights_field,
 )
@@ -27,8 +30,6 @@ SCRATCH_BYTES = 24 << 10
 """What the rows of one call may take in scratch, unless a single output row needs more: most of a level-1 cache."""
 MOST_POINTERS = 48
 """Input rows of one call at most, whose pointers lie on the stack."""
-_SLACK = 4
-"""Bytes behind the last row that the last four inputs of a run may reach into."""
 
 
 @record(kw_only=True)
@@ -55,10 +56,10 @@ def _fit(on: Processor, node: NodeOf[Conv2D]) -> Fit | None:
     k = _context(on, node, sums)
     rows = most_rows(op, k.line_bytes)
     lines = op.h.size * (op.w.size if op.w.dilation > 1 else 1)
-    params = (fill_field(on, sums), *sum_fields(on, sums), weights_field(sums.weights, lines, k.block))
+    params = (fill_field(on, sums), *sum_fields(on, sums), weights_field(sums, lines, k.block, few=k.rq.few))
     vectors = -(-min(k.channels, k.block) // 16)
-    why = f"{on.name}: {k.pixels} pixels x {vectors} vectors of 16 channels, up to {rows} rows per call"
-    return Fit(k, params, (lines_scratch(node, k.line_bytes, rows), Scratch("slack", _SLACK)), why, rows)
+    why = f"{on.name}: {k.pixels} pixels x {vectors} vectors of 16 channels, up to {rows} rows per call{said_of(k.rq)}"
+    return Fit(k, params, (lines_scratch(node, k.line_bytes, rows), slack(k.rq)), why, rows)
 
 
 def _context(on: Processor, node: NodeOf[Conv2D], sums: Weighted) -> LanesConvContext:
@@ -68,7 +69,7 @@ def _context(on: Processor, node: NodeOf[Conv2D], sums: Weighted) -> LanesConvCo
     line = -(-(left + inner + right) * deep // 4) * 4
     taps = op.w.size if op.w.dilation > 1 else 1
     run = deep * (1 if op.w.dilation > 1 else op.w.size)
-    block = block_channels(on, y.shape[2])
+    quads, block = -(-run // 4), block_channels(on, y.shape[2])
     return LanesConvContext(
         pixels=tile_pixels(on, y.shape[2], y.shape[3], block),
         block=block,
@@ -76,7 +77,7 @@ def _context(on: Processor, node: NodeOf[Conv2D], sums: Weighted) -> LanesConvCo
         line_step=line * op.h.dilation,
         taps=taps,
         tap_step=deep * op.w.dilation,
-        quads=-(-run // 4),
+        quads=quads,
         pixel_step=deep * op.w.stride,
         row_step=line * op.h.stride,
         channels=y.shape[3],
@@ -87,7 +88,7 @@ def _context(on: Processor, node: NodeOf[Conv2D], sums: Weighted) -> LanesConvCo
         line_bytes=line,
         stride_h=op.h.stride,
         extent_h=op.h.extent,
-        rq=lanes_requant(on, sums),
+        rq=lanes_requant(on, sums, few=takes_few(sums, quads)),
     )
 
 

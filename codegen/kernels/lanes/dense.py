@@ -15,7 +15,10 @@ from codegen.kernels.lanes.common import (
     block_channels,
     byte_sums,
     lanes_requant,
+    said_of,
+    slack,
     sum_fields,
+    takes_few,
     tile_pixels,
     weights_field,
 )
@@ -27,7 +30,6 @@ _CHUNK_BYTES = 16 << 10
 _CHUNK_TILES = 16
 _SHORT_ROW = 3
 """Rows shorter than this are planned for as runs over several rows."""
-_SLACK = 4
 
 
 @record
@@ -49,9 +51,9 @@ def _fit(on: Processor, node: NodeOf[Conv2D | Dense]) -> Fit | None:
         return None
     k = _context(on, node, sums)
     row = min(k.chunk, row_pixels(node.outs[0].shape)) * k.n_in
-    scratch = (Scratch("pixels", k.chunk * k.n_in, row), Scratch("slack", _SLACK))
-    why = f"{on.name}: {k.pixels} pixels x {-(-min(k.channels, k.block) // 16)} vectors of 16 channels"
-    return Fit(k, (*sum_fields(on, sums), weights_field(sums.weights, 1, k.block)), scratch, why)
+    scratch = (Scratch("pixels", k.chunk * k.n_in, row), slack(k.rq))
+    why = f"{on.name}: {k.pixels} pixels x {-(-min(k.channels, k.block) // 16)} vectors of 16 channels{said_of(k.rq)}"
+    return Fit(k, (*sum_fields(on, sums), weights_field(sums, 1, k.block, few=k.rq.few)), scratch, why)
 
 
 def _width(node: NodeOf[Conv2D | Dense]) -> int:
@@ -66,14 +68,15 @@ def _context(on: Processor, node: NodeOf[Conv2D | Dense], sums: Weighted) -> Lan
     block = block_channels(on, width)
     pixels = tile_pixels(on, width, channels, block)
     tiles = min(_CHUNK_TILES, _CHUNK_BYTES // (pixels * n_in), node.outs[0].elements // (pixels * channels))
+    quads = -(-n_in // 4)
     return LanesDenseContext(
         pixels=pixels,
         block=block,
-        quads=-(-n_in // 4),
+        quads=quads,
         n_in=n_in,
         channels=channels,
         chunk=pixels * max(1, tiles),
-        rq=lanes_requant(on, sums),
+        rq=lanes_requant(on, sums, few=takes_few(sums, quads)),
     )
 
 

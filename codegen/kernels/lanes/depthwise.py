@@ -12,8 +12,18 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
 from codegen.kernels.conv2d import is_depthwise, padded_row
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.lanes.common import LanesRowsContext, Processor, byte_sums, fill_field, lanes_requant, sum_fields
+from codegen.kernels.lanes.common import (
+    LanesRowsContext,
+    Processor,
+    byte_sums,
+    fill_field,
+    lanes_requant,
+    said_of,
+    sum_fields,
+    takes_few,
+)
 from codegen.kernels.lanes.conv import lines_scratch, most_rows
+from codegen.kernels.packed import NIBBLES, filled_to
 from codegen.kernels.weighted import Weighted
 from codegen.ops import Conv2D
 from codegen.records import record
@@ -63,7 +73,7 @@ def _fit(on: Processor, node: NodeOf[Conv2D]) -> Fit | None:
     k = _context(on, node, sums)
     rows = most_rows(op, k.line_bytes)
     lines = lines_scratch(node, k.line_bytes, rows)
-    why = f"{on.name}: 64 bytes x {k.places} places, up to {rows} rows per call"
+    why = f"{on.name}: 64 bytes x {k.places} places, up to {rows} rows per call{said_of(k.rq)}"
     scratch = (Scratch("weights", k.rows_at), lines, Scratch("slack", _BLOCK))
     return Fit(k, _params(on, sums, k), scratch, why, rows)
 
@@ -109,7 +119,7 @@ def _context(on: Processor, node: NodeOf[Conv2D], sums: Weighted) -> LanesDepthw
         stride_h=op.h.stride,
         extent_h=op.h.extent,
         rows_at=op.h.size * op.w.size * on.spread,
-        rq=lanes_requant(on, sums),
+        rq=lanes_requant(on, sums, few=takes_few(sums, op.h.size * op.w.size)),
     )
 
 
@@ -119,10 +129,14 @@ def _params(on: Processor, sums: Weighted, k: LanesDepthwiseContext) -> tuple[Fi
 
     def by_tap() -> Array:
         taps = sums.weights[:, :, :, 0].transpose(1, 2, 0).reshape(-1, k.channels)[:, channel]
+        if k.rq.few:
+            taps = filled_to(taps, 2, axis=0)
+            taps = NIBBLES.packed(np.stack([taps[0::2], taps[1::2]], axis=-1)).view(np.int8)
         return np.ascontiguousarray(taps).reshape(-1)
 
     fields = tuple(_in_lanes(f, lanes, k.channels) for f in sum_fields(on, sums))
-    size, order = sums.weights[0].size * channel.size, "[rows][columns][channels], channels in the order of lanes"
+    taps, order = sums.weights[0].size, "[rows][columns][channels], channels in the order of lanes"
+    size = -(-taps // (2 if k.rq.few else 1)) * channel.size
     return (fill_field(on, sums), *fields, Field.later("weights", np.int8, size, by_tap, order))
 
 

@@ -5,14 +5,19 @@
  * are summed in registers.
  *
  * Inputs are bytes in scratch, rows padded to both sides, in the form in which the processor forms products
- * (LAM_LANES_SIGNED): int8 values without a sign have 128 added, which the folded bias takes out again.  Weights are packed in the order of reading: for each block of output channels (the last one has the rest),
- * each kernel row (with dilation each tap), each four inputs of its run, the last four filled up with zeros:
- * [channel][4].
+ * (LAM_LANES_SIGNED): int8 values without a sign have 128 added, which the folded bias takes out again.  Weights are packed
+ * in the order of reading: for each block of output channels (the last one has the rest), each kernel row (with dilation
+ * each tap), each four inputs of its run, the last four filled up with zeros: [channel][4].
+ *
+ * Weights of 4 bits: those of the next four inputs lie in the upper halves of the same bytes, zeros where there are none.
+ * Either half is brought to the top of its byte, so that products are those of 16 times the weights: sums are shifted
+ * back, exactly, and the bias follows.
  */
 #ifndef LAM_LANES_CONV_H
 #define LAM_LANES_CONV_H
 
 #include "lam_lanes_requant.h"
+#include "lam_order.h"
 
 #define LAM_LANES_PIXELS 12
 #define LAM_LANES_VECTORS 8
@@ -28,11 +33,12 @@
  *   row_step           the way from one output row's inputs to the next one's
  *   channels           output channels
  *   is_signed          whether the bias is that of inputs with a sign
- *   narrow             whether no weight is -128
+ *   narrow             whether no weight, or 16 times one of 4 bits, is -128
+ *   few                whether weights have 4 bits
  */
 typedef struct lam_lanes_conv {
     int32_t pixels, block, lines, line_step, taps, tap_step, quads, pixel_step, row_step, channels;
-    int mode, per_channel, saturates, type, is_signed, narrow;
+    int mode, per_channel, saturates, type, is_signed, narrow, few;
 } lam_lanes_conv;
 
 /* One layer's parameters. */
@@ -42,8 +48,27 @@ typedef struct lam_lanes_layer {
     lam_lanes_factors factors;
 } lam_lanes_layer;
 
-/* What sums begin with: the bias, and what inputs of the other form make of it, 128 times the sum of the weights. */
-static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_conv_start(lam_lanes_conv s, const int8_t *w, int32_t quad_step,
+/* Four weights of `count` channels; those of 4 bits, of either half of the bytes, times 16. */
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_conv_weights(lam_lanes_conv s, const int8_t *w, int32_t count, int half)
+{
+    const lam_lanes_v bytes = lam_lanes_load(w, count);
+    return !s.few ? bytes : (half == 0) ? lam_lanes_raise(bytes) : lam_lanes_upper(bytes);
+}
+
+/* How often a run's weights are read: for each four inputs, or each eight. */
+static inline LAM_LANES_ALWAYS int32_t lam_lanes_conv_reads(lam_lanes_conv s)
+{
+    return s.few ? (s.quads + 1) / 2 : s.quads;
+}
+
+/* What the bias is added to at the end: sums of weights times 16, shifted back. */
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_conv_back(lam_lanes_conv s, lam_lanes_v sum)
+{
+    return s.few ? lam_lanes_sra(sum, lam_lanes_splat(4)) : sum;
+}
+
+/* The bias, and what inputs of the other form make of it, 128 times the sum of the weights. */
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_conv_start(lam_lanes_conv s, const int8_t *w, int32_t step,
                                                                 const int32_t *bias, int32_t count)
 {
     static const uint8_t half[4] = {64, 64, 64, 64};
@@ -52,10 +77,12 @@ static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_conv_start(lam_lanes_conv s
     if (!lam_lanes_turned(s.is_signed)) {
         return start;
     }
-    for (int32_t k = 0; k < s.lines * s.taps * s.quads; k++, w += quad_step) {
-        sum = lam_lanes_dot(sum, lam_lanes_quad(half), lam_lanes_load(w, count));
+    for (int32_t k = 0; k < s.lines * s.taps * lam_lanes_conv_reads(s); k++, w += step) {
+        for (int part = 0; part < 1 + s.few; part++) {
+            sum = lam_lanes_dot(sum, lam_lanes_quad(half), lam_lanes_conv_weights(s, w, count, part));
+        }
     }
-    sum = lam_lanes_add(sum, sum);
+    sum = lam_lanes_conv_back(s, lam_lanes_add(sum, sum));
     return lam_lanes_add(start, s.is_signed ? lam_lanes_add(lam_lanes_xor(sum, lam_lanes_splat(-1)), lam_lanes_splat(1)) : sum);
 }
 
@@ -74,16 +101,18 @@ static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_conv_step(lam_lanes_conv s,
 }
 
 /* `pixels` outputs by `vectors` vectors of channels from `channel` on, of which the last has `last` lanes; w is their
- * first weight, and quad_step the way to the next four inputs' weights. */
+ * first weight, and step the way to the next four or eight inputs' weights. */
 static inline LAM_LANES_ALWAYS void lam_lanes_conv_part(lam_lanes_conv s, int32_t pixels, int32_t vectors, int32_t last,
-                                                    const uint8_t *x, const int8_t *w, int32_t quad_step,
+                                                    const uint8_t *x, const int8_t *w, int32_t step,
                                                     lam_lanes_layer layer, int32_t channel, void *y, int32_t at)
 {
+    const int8_t *const first = w;
     lam_lanes_v acc[LAM_LANES_PIXELS][LAM_LANES_VECTORS];
     LAM_LANES_UNROLL
     for (int32_t v = 0; v < vectors; v++) {
-        const lam_lanes_v start = lam_lanes_conv_start(s, w + 64 * v, quad_step, layer.bias + channel + 16 * v,
-                                                       v + 1 < vectors ? 16 : last);
+        const int32_t count = v + 1 < vectors ? 16 : last;
+        const lam_lanes_v start = s.few ? lam_lanes_splat(0)
+                                        : lam_lanes_conv_start(s, w + 64 * v, step, layer.bias + channel + 16 * v, count);
         LAM_LANES_UNROLL
         for (int32_t p = 0; p < pixels; p++) {
             acc[p][v] = start;
@@ -93,18 +122,24 @@ static inline LAM_LANES_ALWAYS void lam_lanes_conv_part(lam_lanes_conv s, int32_
         for (int32_t tap = 0; tap < s.taps; tap++) {
             const uint8_t *run = x + line * s.line_step + tap * s.tap_step;
             LAM_LANES_TWICE
-            for (int32_t k = 0; k < s.quads; k++, run += 4, w += quad_step) {
-                lam_lanes_v weights[LAM_LANES_VECTORS];
+            for (int32_t k = 0; k < lam_lanes_conv_reads(s); k++, w += step) {
                 LAM_LANES_UNROLL
-                for (int32_t v = 0; v < vectors; v++) {
-                    weights[v] = lam_lanes_load(w + 64 * v, v + 1 < vectors ? 16 : last);
-                }
-                LAM_LANES_UNROLL
-                for (int32_t p = 0; p < pixels; p++) {
-                    const lam_lanes_x four = lam_lanes_quad(run + p * s.pixel_step);
+                for (int half = 0; half < 1 + s.few; half++, run += 4) {
+                    lam_lanes_v weights[LAM_LANES_VECTORS];
                     LAM_LANES_UNROLL
                     for (int32_t v = 0; v < vectors; v++) {
-                        acc[p][v] = lam_lanes_conv_step(s, acc[p][v], four, weights[v]);
+                        weights[v] = lam_lanes_conv_weights(s, w + 64 * v, v + 1 < vectors ? 16 : last, half);
+                    }
+                    LAM_LANES_UNROLL
+                    for (int32_t p = 0; p < pixels; p++) {
+                        const lam_lanes_x four = lam_lanes_quad(run + p * s.pixel_step);
+                        LAM_LANES_UNROLL
+                        for (int32_t v = 0; v < vectors; v++) {
+                            acc[p][v] = lam_lanes_conv_step(s, acc[p][v], four, weights[v]);
+                        }
+                    }
+                    if (s.few) {
+                        lam_order(); /* the other half is read anew: no register is held for it */
                     }
                 }
             }
@@ -114,6 +149,13 @@ static inline LAM_LANES_ALWAYS void lam_lanes_conv_part(lam_lanes_conv s, int32_
     for (int32_t v = 0; v < vectors; v++) {
         const int32_t count = v + 1 < vectors ? 16 : last;
         const lam_lanes_rq rq = lam_lanes_factors_of(layer.factors, s.mode, s.per_channel, channel + 16 * v, count);
+        if (s.few) {
+            const lam_lanes_v bias = lam_lanes_conv_start(s, first + 64 * v, step, layer.bias + channel + 16 * v, count);
+            LAM_LANES_UNROLL
+            for (int32_t p = 0; p < pixels; p++) {
+                acc[p][v] = lam_lanes_add(lam_lanes_conv_back(s, acc[p][v]), bias);
+            }
+        }
         LAM_LANES_UNROLL
         for (int32_t p = 0; p < pixels; p++) {
             const lam_lanes_v out = lam_lanes_rescale(acc[p][v], &rq, s.mode, s.saturates);
@@ -128,35 +170,45 @@ static inline LAM_LANES_ALWAYS void lam_lanes_conv_part(lam_lanes_conv s, int32_
 
 /* One vector of channels, four pixels at a time: what sixteen registers hold. */
 static inline LAM_LANES_ALWAYS void lam_lanes_conv_column(lam_lanes_conv s, int32_t pixels, int32_t count, const uint8_t *x,
-                                                      const int8_t *w, int32_t quad_step, lam_lanes_layer layer,
+                                                      const int8_t *w, int32_t step, lam_lanes_layer layer,
                                                       int32_t channel, void *y, int32_t at)
 {
     for (int32_t p = 0; p + 4 <= pixels; p += 4) {
-        lam_lanes_conv_part(s, 4, 1, count, x + p * s.pixel_step, w, quad_step, layer, channel, y, at + p * s.channels);
+        lam_lanes_conv_part(s, 4, 1, count, x + p * s.pixel_step, w, step, layer, channel, y, at + p * s.channels);
     }
     if (pixels % 4 != 0) {
         const int32_t p = pixels / 4 * 4;
-        lam_lanes_conv_part(s, pixels % 4, 1, count, x + p * s.pixel_step, w, quad_step, layer, channel, y,
+        lam_lanes_conv_part(s, pixels % 4, 1, count, x + p * s.pixel_step, w, step, layer, channel, y,
                           at + p * s.channels);
     }
 }
 
 #elif !LAM_LANES_AVX512 && !LAM_LANES_NEON
 
+/* A weight: a byte, or the lower or upper half of one. */
+static inline int32_t lam_lanes_weight(lam_lanes_conv s, int8_t byte, int half)
+{
+    return !s.few ? byte : (half == 0) ? ((byte & 15) ^ 8) - 8 : (byte & -16) / 16;
+}
+
 /* One pixel by one vector of channels. */
 static inline void lam_lanes_conv_vector(lam_lanes_conv s, int32_t count, const uint8_t *x, const int8_t *w,
-                                       int32_t quad_step, lam_lanes_layer layer, int32_t channel, void *y, int32_t at)
+                                       int32_t step, lam_lanes_layer layer, int32_t channel, void *y, int32_t at)
 {
     const lam_lanes_rq rq = lam_lanes_factors_of(layer.factors, s.mode, s.per_channel, channel, count);
-    lam_lanes_v acc = lam_lanes_conv_start(s, w, quad_step, layer.bias + channel, count);
+    lam_lanes_v acc = lam_lanes_conv_start(s, w, step, layer.bias + channel, count);
     for (int32_t line = 0; line < s.lines; line++) {
         for (int32_t tap = 0; tap < s.taps; tap++) {
             const uint8_t *run = x + line * s.line_step + tap * s.tap_step;
-            for (int32_t k = 0; k < s.quads; k++, run += 4, w += quad_step) {
-                const int32_t x0 = run[0], x1 = run[1], x2 = run[2], x3 = run[3];
-                for (int32_t i = 0; i < count; i++) {
-                    const int32_t sum = x0 * w[4 * i] + x1 * w[4 * i + 1] + x2 * w[4 * i + 2] + x3 * w[4 * i + 3];
-                    acc.e[i] = (int32_t)((uint32_t)acc.e[i] + (uint32_t)sum);
+            for (int32_t k = 0; k < lam_lanes_conv_reads(s); k++, w += step) {
+                for (int half = 0; half < 1 + s.few; half++, run += 4) {
+                    const int32_t x0 = run[0], x1 = run[1], x2 = run[2], x3 = run[3];
+                    for (int32_t i = 0; i < count; i++) {
+                        const int32_t sum = x0 * lam_lanes_weight(s, w[4 * i], half) + x1 * lam_lanes_weight(s, w[4 * i + 1], half)
+                                            + x2 * lam_lanes_weight(s, w[4 * i + 2], half)
+                                            + x3 * lam_lanes_weight(s, w[4 * i + 3], half);
+                        acc.e[i] = (int32_t)((uint32_t)acc.e[i] + (uint32_t)sum);
+                    }
                 }
             }
         }
@@ -171,7 +223,7 @@ static inline LAM_LANES_ALWAYS void lam_lanes_conv_tile(lam_lanes_conv s, int32_
                                                     lam_lanes_layer layer, int32_t first, void *y, int32_t at)
 {
     const int32_t vectors = (channels + 15) / 16, last = channels - 16 * (vectors - 1), step = 4 * channels;
-    const int8_t *w = layer.weights + first * s.lines * s.taps * s.quads * 4;
+    const int8_t *w = layer.weights + first * s.lines * s.taps * lam_lanes_conv_reads(s) * 4;
 #if LAM_LANES_AVX512 || LAM_LANES_NEON
     lam_lanes_conv_part(s, pixels, vectors, last, x, w, step, layer, first, y, at);
 #elif LAM_LANES_AVX2

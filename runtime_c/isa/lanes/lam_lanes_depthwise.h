@@ -4,8 +4,9 @@
  * Depthwise convolution: 64 neighbouring bytes of an output row at a time, whatever pixels they belong to.
  *
  * Inputs are bytes in scratch, in the form in which the processor forms products (LAM_LANES_SIGNED; int8 values without a
- * sign have 128 added, which the folded bias takes out again), rows padded to both sides and dealt to `stride` planes, so that neighbouring outputs read neighbouring inputs at any stride.  A
- * row's channels repeat after `blocks` times 64 bytes; parameters are laid out for that many.
+ * sign have 128 added, which the folded bias takes out again), rows padded to both sides and dealt to `stride` planes, so
+ * that neighbouring outputs read neighbouring inputs at any stride.  A row's channels repeat after `blocks` times 64 bytes;
+ * parameters are laid out for that many.  Weights of 4 bits share bytes with those of the next tap, in the upper halves.
  *
  * A dot product of four bytes would need taps side by side.  On x86 each has one tap's byte and three zeros in its weights,
  * so that no input is ever moved: vector v sums bytes 4 d + v of the block in its lanes d.
@@ -28,13 +29,14 @@
  *   row_step               the way from one output row's inputs to the next one's
  *   is_signed              whether the bias is that of inputs with a sign
  *   narrow                 whether no weight is -128
+ *   few                    whether weights have 4 bits
  */
 typedef struct lam_lanes_depthwise {
     int32_t places, blocks, bytes, lines, line_step, taps, stride, dilation, plane, channels, row_step;
-    int mode, per_channel, saturates, type, is_signed, narrow;
+    int mode, per_channel, saturates, type, is_signed, narrow, few;
 } lam_lanes_depthwise;
 
-/* One layer's parameters: weights [tap][blocks * 64], the others in the order of lanes [blocks][vector][lane]. */
+/* One layer's parameters: weights [tap, or two of them][blocks * 64], the others in the order of lanes [blocks][vector][lane]. */
 typedef struct lam_lanes_depthwise_layer {
     const int8_t *weights;
     const int32_t *bias;
@@ -173,45 +175,62 @@ static inline void lam_lanes_depthwise_tile(lam_lanes_depthwise s, int32_t place
 
 #endif
 
-/* A block's weights as lam_lanes_depthwise_tile takes them; `weights` is the first tap's, `step` the way to the next. */
-static inline LAM_LANES_ALWAYS void lam_lanes_depthwise_spread(const int8_t *weights, int32_t taps, int32_t step, uint8_t *w)
+/* 64 weights of a tap as bytes; `weights` is the first tap's, `step` the way to the next bytes. */
+static inline LAM_LANES_ALWAYS void lam_lanes_depthwise_bytes(int few, const int8_t *weights, int32_t step, int32_t tap, int8_t *to)
 {
+    if (!few) {
+        (void)memcpy(to, weights + tap * step, 64);
+        return;
+    }
+    for (int32_t i = 0; i < 64; i++) {
+        const int32_t both = weights[tap / 2 * step + i];
+        to[i] = (int8_t)((tap % 2 != 0) ? (both & -16) / 16 : ((both & 15) ^ 8) - 8);
+    }
+}
+
+/* A block's weights as lam_lanes_depthwise_tile takes them; `weights` is the first tap's, `step` the way to the next bytes. */
+static inline LAM_LANES_ALWAYS void lam_lanes_depthwise_spread(lam_lanes_depthwise s, const int8_t *weights, int32_t step, uint8_t *w)
+{
+    for (int32_t tap = 0; tap < s.lines * s.taps; tap++) {
+        int8_t own[64];
+        lam_lanes_depthwise_bytes(s.few, weights, step, tap, own);
 #if LAM_LANES_AVX512 || LAM_LANES_AVX2
-    for (int32_t tap = 0; tap < taps; tap++) {
-        const lam_lanes_v bytes = lam_lanes_load(weights + tap * step, 16);
         LAM_LANES_UNROLL
         for (int32_t v = 0; v < 4; v++) {
             const lam_lanes_v mask = lam_lanes_splat((int32_t)(0xFFu << (8 * v)));
-            lam_lanes_store(w + (tap * 4 + v) * 64, lam_lanes_and(bytes, mask), 16);
+            lam_lanes_store(w + (tap * 4 + v) * 64, lam_lanes_and(lam_lanes_load(own, 16), mask), 16);
         }
-    }
 #elif LAM_LANES_NEON
-    for (int32_t tap = 0; tap < taps; tap++) {
-        const uint8x16x4_t bytes = vld4q_u8((const uint8_t *)weights + tap * step);
-        LAM_LANES_UNROLL
-        for (int32_t v = 0; v < 4; v++) {
-            vst1q_u8(w + tap * 64 + 16 * v, bytes.val[v]);
+        {
+            const int8x16x4_t bytes = vld4q_s8(own);
+            LAM_LANES_UNROLL
+            for (int32_t v = 0; v < 4; v++) {
+                vst1q_u8(w + tap * 64 + 16 * v, vreinterpretq_u8_s8(bytes.val[v]));
+            }
         }
-    }
 #else
-    for (int32_t tap = 0; tap < taps; tap++) {
-        (void)memcpy(w + tap * 64, weights + tap * step, 64);
-    }
+        (void)memcpy(w + tap * 64, own, 64);
 #endif
+    }
 }
 
 /* What sums begin with: the bias, and what inputs of the other form make of it, 128 times the sum of the weights. */
 static inline void lam_lanes_depthwise_start(lam_lanes_depthwise s, const int8_t *weights, int32_t step, lam_lanes_v *bias)
 {
+    int32_t sums[64] = {0};
+    for (int32_t tap = 0; tap < s.lines * s.taps; tap++) {
+        int8_t own[64];
+        lam_lanes_depthwise_bytes(s.few, weights, step, tap, own);
+        for (int32_t i = 0; i < 64; i++) {
+            sums[i] += own[i] * 128;
+        }
+    }
     for (int32_t v = 0; v < 4; v++) {
         int32_t lanes[16];
         lam_lanes_store(lanes, bias[v], 16);
         for (int32_t i = 0; i < 16; i++) {
-            int32_t sum = 0;
-            for (int32_t tap = 0; tap < s.lines * s.taps; tap++) {
-                sum += weights[tap * step + 4 * i + v] * 128;
-            }
-            lanes[i] = (int32_t)((uint32_t)lanes[i] + (s.is_signed ? 0u - (uint32_t)sum : (uint32_t)sum));
+            const uint32_t sum = (uint32_t)sums[4 * i + v];
+            lanes[i] = (int32_t)((uint32_t)lanes[i] + (s.is_signed ? 0u - sum : sum));
         }
         bias[v] = lam_lanes_load(lanes, 16);
     }
@@ -236,7 +255,7 @@ static inline LAM_LANES_ALWAYS void lam_lanes_depthwise_rows(lam_lanes_depthwise
         if (lam_lanes_turned(s.is_signed)) {
             lam_lanes_depthwise_start(s, layer.weights + block * 64, step, bias);
         }
-        lam_lanes_depthwise_spread(layer.weights + block * 64, s.lines * s.taps, step, w);
+        lam_lanes_depthwise_spread(s, layer.weights + block * 64, step, w);
         for (int32_t row = 0; row < rows; row++) {
             const uint8_t *from = x + row * s.row_step + block * 64;
             uint8_t *to = y + row * s.bytes + block * 64;

@@ -181,6 +181,21 @@ static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_and(lam_lanes_v a, lam_lane
     LAM_LANES_FOUR(vandq_s32(a.q[i], b.q[i]));
 }
 
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_raise(lam_lanes_v v)
+{
+    LAM_LANES_FOUR(vreinterpretq_s32_s8(vshlq_n_s8(vreinterpretq_s8_s32(v.q[i]), 4)));
+}
+
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_upper(lam_lanes_v v)
+{
+    LAM_LANES_FOUR(vreinterpretq_s32_s8(vandq_s8(vreinterpretq_s8_s32(v.q[i]), vdupq_n_s8(-16))));
+}
+
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_times_64(lam_lanes_v v)
+{
+    LAM_LANES_FOUR(vshlq_n_s32(v.q[i], 6));
+}
+
 static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_xor(lam_lanes_v a, lam_lanes_v b)
 {
     LAM_LANES_FOUR(veorq_s32(a.q[i], b.q[i]));

@@ -5,6 +5,7 @@
  * factors that the compiler has checked (codegen/kernels/fast.py has the derivations):
  *
  *   LAM_LANES_SINGLE   every shift is 33 .. 62, and kept less 33
+ *   LAM_LANES_RAISED   every shift is 27 .. 62, and kept less 27; |acc| * 2^6 < 2^31
  *   LAM_LANES_TFLITE   every exponent is -31 .. -1, and kept as its complement; |acc| < 2^30
  *   LAM_LANES_ORT      any scale
  *   LAM_LANES_NONE     the accumulators themselves
@@ -18,6 +19,7 @@
 #define LAM_LANES_SINGLE 1
 #define LAM_LANES_TFLITE 2
 #define LAM_LANES_ORT 3
+#define LAM_LANES_RAISED 4
 
 /* A layer's factors in memory; what its mode does not have is NULL.  With `per_channel` 0 there is one of each. */
 typedef struct lam_lanes_factors {
@@ -77,6 +79,7 @@ static inline LAM_LANES_ALWAYS lam_lanes_rq lam_lanes_factors_of(lam_lanes_facto
  * bounds are the limits, and storing them is what limits.
  *
  *   single   floor((floor(high / 2^(s - 33)) + 2 zp + 1) / 2), high being the product's upper half
+ *   raised   the same of acc * 2^6
  *   tflite   r = (acc * M + 2^30) >> 31, then r / 2^e rounded with halves away from zero:
  *            ((r + (r < 0 ? -1 : 0)) >> (e - 1)) + 1) >> 1; the zero point goes in before the last shift
  */
@@ -93,7 +96,7 @@ static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_rescale(lam_lanes_v acc, co
         v = lam_lanes_mul_round(acc, rq->multiplier);
         v = lam_lanes_add(v, lam_lanes_sign(v));
     } else {
-        v = lam_lanes_mul_high(acc, rq->multiplier);
+        v = lam_lanes_mul_high((mode == LAM_LANES_RAISED) ? lam_lanes_times_64(acc) : acc, rq->multiplier);
     }
     v = lam_lanes_halve(lam_lanes_add(lam_lanes_sra(v, rq->shift), rq->offset));
     return saturates ? v : lam_lanes_clamp(v, rq->low, rq->high);

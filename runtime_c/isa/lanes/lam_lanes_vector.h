@@ -148,6 +148,17 @@ static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_and(lam_lanes_v a, lam_lane
     return _mm512_and_si512(a, b);
 }
 
+/* Bytes of which the lower half has become the upper one, above zeros; and those whose lower half is zero. */
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_raise(lam_lanes_v v)
+{
+    return _mm512_and_si512(_mm512_slli_epi32(v, 4), _mm512_set1_epi8(-16));
+}
+
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_upper(lam_lanes_v v)
+{
+    return _mm512_and_si512(v, _mm512_set1_epi8(-16));
+}
+
 static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_xor(lam_lanes_v a, lam_lanes_v b)
 {
     return _mm512_xor_si512(a, b);
@@ -183,6 +194,12 @@ static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_halve(lam_lanes_v v)
 static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_sign(lam_lanes_v v)
 {
     return _mm512_srai_epi32(v, 31);
+}
+
+/* v * 64, whatever is beyond 32 bits cut off. */
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_times_64(lam_lanes_v v)
+{
+    return _mm512_slli_epi32(v, 6);
 }
 
 /* The high half of a * b. */
@@ -382,6 +399,16 @@ static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_and(lam_lanes_v a, lam_lane
     LAM_LANES_TWO(_mm256_and_si256(a.h[i], b.h[i]));
 }
 
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_raise(lam_lanes_v v)
+{
+    LAM_LANES_TWO(_mm256_and_si256(_mm256_slli_epi32(v.h[i], 4), _mm256_set1_epi8(-16)));
+}
+
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_upper(lam_lanes_v v)
+{
+    LAM_LANES_TWO(_mm256_and_si256(v.h[i], _mm256_set1_epi8(-16)));
+}
+
 static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_xor(lam_lanes_v a, lam_lanes_v b)
 {
     LAM_LANES_TWO(_mm256_xor_si256(a.h[i], b.h[i]));
@@ -415,6 +442,11 @@ static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_halve(lam_lanes_v v)
 static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_sign(lam_lanes_v v)
 {
     LAM_LANES_TWO(_mm256_srai_epi32(v.h[i], 31));
+}
+
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_times_64(lam_lanes_v v)
+{
+    LAM_LANES_TWO(_mm256_slli_epi32(v.h[i], 6));
 }
 
 static inline LAM_LANES_ALWAYS __m256i lam_lanes_high_halves(__m256i even, __m256i odd)
@@ -599,6 +631,16 @@ static inline lam_lanes_v lam_lanes_and(lam_lanes_v a, lam_lanes_v b)
     LAM_LANES_LANES(a.e[i] & b.e[i]);
 }
 
+static inline lam_lanes_v lam_lanes_raise(lam_lanes_v v)
+{
+    LAM_LANES_LANES((int32_t)(((uint32_t)v.e[i] << 4) & 0xF0F0F0F0u));
+}
+
+static inline lam_lanes_v lam_lanes_upper(lam_lanes_v v)
+{
+    LAM_LANES_LANES((int32_t)((uint32_t)v.e[i] & 0xF0F0F0F0u));
+}
+
 static inline lam_lanes_v lam_lanes_xor(lam_lanes_v a, lam_lanes_v b)
 {
     LAM_LANES_LANES(a.e[i] ^ b.e[i]);
@@ -632,6 +674,11 @@ static inline lam_lanes_v lam_lanes_halve(lam_lanes_v v)
 static inline lam_lanes_v lam_lanes_sign(lam_lanes_v v)
 {
     LAM_LANES_LANES(-(int32_t)(v.e[i] < 0));
+}
+
+static inline lam_lanes_v lam_lanes_times_64(lam_lanes_v v)
+{
+    LAM_LANES_LANES((int32_t)((uint32_t)v.e[i] << 6));
 }
 
 static inline lam_lanes_v lam_lanes_mul_high(lam_lanes_v a, lam_lanes_v b)

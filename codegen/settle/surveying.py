@@ -30,10 +30,17 @@ class Surveying(Settling):
     """A walk that goes on.  `refused` are the model's nodes with the ids of their problems."""
 
     def __init__(
-        self, graph: RealGraph, mode: Mode, borders: Borders, unread: Collection[str] = (), joined: Rules = NO_RULES
+        self,
+        graph: RealGraph,
+        mode: Mode,
+        borders: Borders,
+        unread: Collection[str] = (),
+        joined: Rules = NO_RULES,
+        *,
+        floats: frozenset[str] = frozenset(),
     ) -> None:
         """`unread` are values that no node writes, since the model's own node was refused."""
-        super().__init__(graph, mode, borders, joined)
+        super().__init__(graph, mode, borders, joined, floats=floats)
         self.refused: dict[str, str] = {}
         self._given: list[Interface] = []
         self._unread = frozenset(unread)

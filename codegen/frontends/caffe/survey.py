@@ -17,14 +17,15 @@ from codegen.ir.quant import Mode
 from codegen.quantizer.rehearsal import rehearsed
 from codegen.settle.borders import Borders
 from codegen.settle.surveying import Surveying
+from codegen.settle.walk import walked
 
 
 def survey_caffe(path: Path, *, mode: Mode, shapes: Given | None = None, known: Vocabulary = HOUSE) -> Survey:
     """Every problem of the network, and what can be read of it; raises what `import_caffe` raises of files."""
     with np.errstate(all="ignore"):
         reader = RealReader(path, shapes)
-        walk = Surveying(rehearsed(reader.graph().live()), mode, Borders(), (), known.rules)
-        walk.run()
+        graph = rehearsed(reader.graph().live())
+        walk = walked(lambda floats: Surveying(graph, mode, Borders(), (), known.rules, floats=floats))
     found = [e for e in walk.with_those_of(reader.problems) if not isinstance(e, ScaleBad | BiasOutOfRange)]
     refused = {**walk.refused, **reader.refused}
     run = (layer for layer in reader.network.layers if layer.op_type not in (*DATA_LAYERS, *TRAINING))

@@ -28,6 +28,7 @@ from codegen.ir.real import RealType, RealValue
 from codegen.quantizer.rehearsal import rehearsed
 from codegen.settle.borders import Borders
 from codegen.settle.surveying import Surveying
+from codegen.settle.walk import walked
 
 _KINDS = ("float16", "float32", "float64", "int8", "uint8", "int16")
 
@@ -39,8 +40,7 @@ def survey_onnx(path: Path, *, mode: Mode, shapes: Given | None = None, known: V
         reader = _Reader(model, shapes, known)
         graph = reader.graph()
         graph = graph if model.quantized else rehearsed(graph)
-        walk = Surveying(graph, mode, Borders(), reader.unread, known.rules)
-        walk.run()
+        walk = walked(lambda floats: Surveying(graph, mode, Borders(), reader.unread, known.rules, floats=floats))
     made_up = () if model.quantized else (ScaleBad, BiasOutOfRange)
     found = [e for e in walk.with_those_of(reader.problems) if not isinstance(e, made_up)]
     refused = {**walk.refused, **reader.refused}

@@ -101,9 +101,14 @@ def _stays_in_32_bits(sums: Weighted, line: Line) -> bool:
 
 @lru_cache(maxsize=512)
 def line_of(requant: Requant, reach: int) -> Line | None:
-    """The numbers for accumulators of at most `reach` in size; None where there are none for some channel."""
+    """The numbers for accumulators of at most `reach` in size; None where there are none for some channel.
+
+    Below the zero point TFLite's halves go away from it: no line has all steps there, so that none is looked for unless a
+    ReLU follows.
+    """
     exponent = np.array(requant.shift, np.int64)
-    if requant.mode != "tflite" or requant.low >= requant.high or exponent.max() >= 0 or reach >= _REACH:
+    bounded = requant.zero_point <= requant.low < requant.high
+    if requant.mode != "tflite" or not bounded or exponent.max() >= 0 or reach >= _REACH:
         return None
     outputs = np.arange(requant.low + 1, requant.high + 1, dtype=np.int64)[:, None]
     firsts = _firsts(requant, outputs, reach)

@@ -16,7 +16,7 @@ import pytest
 
 from codegen.ir.graph import Graph
 from codegen.ir.op import NodeOf
-from codegen.ir.quant import MODES, DType, Mode, Requant, TensorType
+from codegen.ir.quant import MODES, Array, DType, Mode, Requant, TensorType
 from codegen.ir.shape import Window
 from codegen.kernels import find_form
 from codegen.kernels.lanes import LANES
@@ -105,6 +105,16 @@ def raised_cases() -> Iterator[Case]:
     )
 
 
+def lined_cases() -> Iterator[Case]:
+    """Layers of TFLite behind a ReLU, with factors of each channel and one for all, of bytes and of 4 bits."""
+    yield conv("tflite", t(S8, 1, 5, 7, 12), SAME, SAME, 21, relu=True)
+    yield conv("tflite", t(U8, 1, 6, 9, 16), SAME, SAME, 33, relu=True, unsigned=True)
+    yield conv("tflite", t(S8, 1, 4, 25, 24), ONE, ONE, 70, relu=True, single_factor=True)
+    yield conv("tflite", t(U8, 1, 1, 1, 75), ONE, ONE, 150, relu=True)
+    yield conv("tflite", t(S8, 1, 6, 11, 24), SAME, SAME, 24, depthwise=True, relu=True)
+    yield conv("tflite", t(S8, 1, 6, 5, 64), SAME, SAME, 64, depthwise=True, relu=True, single_factor=True)
+
+
 def few_cases() -> list[Case]:
     """Weights of 4 bits, -8 among them or not: pairs of four inputs with and without a rest, blocks, dilation, taps."""
     far = window(3, 1, 2, 2, 2)
@@ -135,10 +145,14 @@ def in_few(case: Case, least: int) -> Case:
     return Case(f"{case.name}_few{-least}", case.op, (x, few, bias))
 
 
+def _is_few(data: Array) -> bool:
+    return data.dtype == np.int8 and bool(data.min() >= -8 and data.max() <= 7)
+
+
 def packing(graph: Graph) -> Graph:
     """The graph whose weights within 4 bits are to be stored so."""
     values = {
-        name: replace(v, type=replace(v.type, bits=4)) if v.data is not None and v.data.dtype == np.int8 else v
+        name: replace(v, type=replace(v.type, bits=4)) if v.data is not None and _is_few(v.data) else v
         for name, v in graph.values.items()
     }
     return replace(graph, values=values)
@@ -176,6 +190,17 @@ def test_weights_of_4_bits_equal_golden_in_one_mode(build: str, tmp_path: Path) 
     compiler, flags = BUILDS[build]
     require_tool(compiler)
     graph = packing(build_graph(in_one_mode(few_cases())))
+    assert differences(graph, make_project(graph, tmp_path, "host"), compiler, flags) == []
+
+
+@pytest.mark.parametrize("build", ["c99", QUICK])
+def test_outputs_behind_a_relu_are_made_by_one_product_and_one_sum(build: str, tmp_path: Path) -> None:
+    compiler, flags = BUILDS[build]
+    require_tool(compiler)
+    cases = [*lined_cases(), *(in_few(case, -8) for case in lined_cases())]
+    graph = packing(build_graph(cases))
+    forms = [find_form(graph.view(node), "host") for node in graph.nodes]
+    assert [form and form.context.rq.mode for form in forms] == ["LINED"] * len(cases)
     assert differences(graph, make_project(graph, tmp_path, "host"), compiler, flags) == []
 
 

@@ -9,8 +9,9 @@ import numpy as np
 from codegen.ir.form import Field, Scratch
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType, Requant
-from codegen.kernels.common import requant_fields
+from codegen.kernels.common import range_field, requant_fields, whose_factors
 from codegen.kernels.fast import fast_fields, fast_requant
+from codegen.kernels.lined import Line, line_of
 from codegen.kernels.packed import NIBBLES, filled_to
 from codegen.kernels.weighted import BYTES, FOLDED, Weighted, weighted
 from codegen.ops import Conv2D, Dense
@@ -129,7 +130,7 @@ def lanes_requant(on: Processor, sums: Weighted, *, few: bool) -> LanesRequant:
     if requant is None:
         return LanesRequant("NONE", False, False, x_signed, "S32", on.signed, narrow, few)
     saturates = (requant.low, requant.high) == (y.low, y.high)
-    mode = mode_name(requant, sums.reach)
+    mode = "LINED" if _line(on, sums) else mode_name(requant, sums.reach)
     return LanesRequant(mode, requant.per_channel, saturates, x_signed, y.name, on.signed, narrow, few)
 
 
@@ -187,9 +188,34 @@ def factor_fields(requant: Requant | None, reach: int) -> tuple[Field, ...]:
 
 def sum_fields(on: Processor, sums: Weighted) -> tuple[Field, ...]:
     """Params `bias` and the factors; weights are the kernel's own."""
-    fill = _fill(on, sums)
-    bias = Field.later("bias", np.int32, sums.bias.size, lambda: wrapped_bias(sums.weights, sums.bias, fill), FOLDED)
-    return (bias, *factor_fields(sums.op.requant, sums.reach))
+    fill, line = _fill(on, sums), _line(on, sums)
+    offset = 0 if line is None else line.offset
+
+    def bias() -> Array:
+        return wrapped_bias(sums.weights, sums.bias.astype(np.int64) + offset, fill)
+
+    factors = factor_fields(sums.op.requant, sums.reach) if line is None else _line_fields(sums, line)
+    return (Field.later("bias", np.int32, sums.bias.size, bias, FOLDED), *factors)
+
+
+def _line(on: Processor, sums: Weighted) -> Line | None:
+    """Numbers by which one product and one sum make the layer's outputs, in mode `tflite`.
+
+    Where inputs have a sign, as on AArch64, an instruction rounds TFLite's product, and nothing would be gained.
+    """
+    requant = sums.op.requant
+    if on.signed or requant is None or not takes_factors(requant, sums.y, sums.reach):
+        return None
+    line = line_of(requant, sums.reach)
+    return line if line is not None and sums.reach + int(np.abs(line.offset).max()) < _INT32 else None
+
+
+def _line_fields(sums: Weighted, line: Line) -> tuple[Field, ...]:
+    requant = sums.op.requant
+    assert requant is not None, "its outputs are on a line"
+    about = f"{whose_factors(requant)}, of LAM_LANES_LINED"
+    bounds = range_field(requant.zero_point, requant.low, requant.high)
+    return Field("multiplier", line.multiplier, about=about), bounds, Field("addend", line.addend, about=about)
 
 
 def fill_field(on: Processor, sums: Weighted) -> Field:

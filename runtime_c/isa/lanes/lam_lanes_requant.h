@@ -7,6 +7,7 @@
  *   LAM_LANES_SINGLE   every shift is 33 .. 62, and kept less 33
  *   LAM_LANES_RAISED   every shift is 27 .. 62, and kept less 27; |acc| * 2^6 < 2^31
  *   LAM_LANES_TFLITE   every exponent is -31 .. -1, and kept as its complement; |acc| < 2^30
+ *   LAM_LANES_LINED    of TFLite by one product and one sum (codegen/kernels/lined.py), whose offset the bias has
  *   LAM_LANES_ORT      any scale
  *   LAM_LANES_NONE     the accumulators themselves
  */
@@ -20,6 +21,7 @@
 #define LAM_LANES_TFLITE 2
 #define LAM_LANES_ORT 3
 #define LAM_LANES_RAISED 4
+#define LAM_LANES_LINED 5
 
 /* A layer's factors in memory; what its mode does not have is NULL.  With `per_channel` 0 there is one of each. */
 typedef struct lam_lanes_factors {
@@ -27,6 +29,7 @@ typedef struct lam_lanes_factors {
     const int8_t *shift;
     const float *scale;
     const lam_range *range;
+    const int32_t *addend; /* of LAM_LANES_LINED: the last byte is its shift */
 } lam_lanes_factors;
 
 /* The same in registers, for sixteen channels.  `offset` is what is added: see lam_lanes_rescale. */
@@ -62,16 +65,16 @@ static inline LAM_LANES_ALWAYS lam_lanes_rq lam_lanes_factors_of(lam_lanes_facto
         rq.high = lam_lanes_splat(lam_lanes_bits((float)(high - zp)));
         return rq;
     }
-    if (per_channel) {
-        rq.multiplier = lam_lanes_load(f.multiplier + channel, count);
-        rq.shift = lam_lanes_load_s8(f.shift + channel, count);
-    } else {
-        rq.multiplier = lam_lanes_splat(f.multiplier[0]);
-        rq.shift = lam_lanes_splat(f.shift[0]);
-    }
-    rq.offset = lam_lanes_splat(2 * zp + 1);
+    rq.multiplier = per_channel ? lam_lanes_load(f.multiplier + channel, count) : lam_lanes_splat(f.multiplier[0]);
     rq.low = lam_lanes_splat(low);
     rq.high = lam_lanes_splat(high);
+    if (mode == LAM_LANES_LINED) {
+        rq.offset = per_channel ? lam_lanes_load(f.addend + channel, count) : lam_lanes_splat(f.addend[0]);
+        rq.shift = lam_lanes_and(rq.offset, lam_lanes_splat(255));
+        return rq;
+    }
+    rq.shift = per_channel ? lam_lanes_load_s8(f.shift + channel, count) : lam_lanes_splat(f.shift[0]);
+    rq.offset = lam_lanes_splat(2 * zp + 1);
     return rq;
 }
 
@@ -82,6 +85,7 @@ static inline LAM_LANES_ALWAYS lam_lanes_rq lam_lanes_factors_of(lam_lanes_facto
  *   raised   the same of acc * 2^6
  *   tflite   r = (acc * M + 2^30) >> 31, then r / 2^e rounded with halves away from zero:
  *            ((r + (r < 0 ? -1 : 0)) >> (e - 1)) + 1) >> 1; the zero point goes in before the last shift
+ *   lined    floor((high + addend) / 2^(addend & 255))
  */
 static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_rescale(lam_lanes_v acc, const lam_lanes_rq *rq, int mode, int saturates)
 {
@@ -91,6 +95,10 @@ static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_rescale(lam_lanes_v acc, co
     }
     if (mode == LAM_LANES_ORT) {
         return lam_lanes_add(lam_lanes_scale(acc, rq->multiplier, rq->low, rq->high), rq->offset);
+    }
+    if (mode == LAM_LANES_LINED) {
+        v = lam_lanes_sra(lam_lanes_add(lam_lanes_mul_high(acc, rq->multiplier), rq->offset), rq->shift);
+        return saturates ? v : lam_lanes_clamp(v, rq->low, rq->high);
     }
     if (mode == LAM_LANES_TFLITE) {
         v = lam_lanes_mul_round(acc, rq->multiplier);

@@ -11,11 +11,13 @@ from codegen.process import check_program
 from codegen.report.code_size import EACH, FORMS, ONCE
 from codegen.resources import resource_dir
 from codegen.target import load_target
+from tests.support.networks import network_path
 from tests.support.shared import shared_dir
 from tests.support.tools import require_tool
 
 NETWORKS = ("ad", "kws", "resnet8", "vww")
 TOLERANCE = 0.25
+OF_DEEP = 0.1
 
 
 def built_bytes(project: codegen.Project, chip: str, out: Path) -> int:
@@ -46,6 +48,13 @@ def test_the_estimate_is_met_within_a_quarter(network: str, chip: str, tmp_path:
     model = shared_dir() / "models" / "mlperf_tiny" / f"{network}_int8.tflite"
     project = codegen.compile_model(model, chip, tmp_path / "project")
     assert project.code_estimate_bytes == pytest.approx(built_bytes(project, chip, tmp_path), rel=TOLERANCE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chip", ["cortex-m0plus", "cortex-m3", "cortex-m4", "rv32imc"])
+def test_a_deep_network_is_met_within_a_tenth(chip: str, tmp_path: Path) -> None:
+    project = codegen.compile_model(network_path("mcunet_vww_80"), chip, tmp_path / "project")
+    assert project.code_estimate_bytes == pytest.approx(built_bytes(project, chip, tmp_path), rel=OF_DEEP)
 
 
 def test_every_primitive_of_the_table_exists() -> None:

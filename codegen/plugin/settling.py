@@ -129,7 +129,7 @@ class _Inputs:
         for limit in broken_limits(op, self.kinds):
             if not broken_limits(self.op.op, reals):
                 refusal = OperatorLimit(limit.code, f"{type(op).__name__}: {limit.sentence}", where=self.node.where)
-                raise NeedsFloat((self.node,), refusal)
+                raise NeedsFloat((self.node,), refusal, refusal.found)
 
     def run(self, op: Op, name: str, behind: tuple[Op, ...] = ()) -> str:
         """The operator, turned where it is one on images."""

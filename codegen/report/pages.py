@@ -63,7 +63,7 @@ _COMPUTED_INTRO = """\
 Each has one numpy definition, which the C equals to the bit. Types: s8, u8, s16, s32 are integers, f32 is float."""
 _KERNELS_INTRO = """\
 Tried in this order; the first that accepts an operator with its types and sizes serves it. A kernel makes one row, a
-run of pixels, or the whole output per call."""
+run of pixels, or the whole output per call. One that several cores have, each in a form of its own, is named once."""
 
 
 def pages() -> dict[str, str]:
@@ -122,7 +122,7 @@ def operators_page() -> str:
         *(_operator(op) for op in OPS),
         "## Kernels",
         _KERNELS_INTRO,
-        markdown_table(("kernel", "template", "makes"), [(k.name, f"`{k.template}`", k.run) for k in KERNELS]),
+        markdown_table(("kernel", "template", "makes"), _kernels()),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -145,6 +145,11 @@ def _spellings() -> Iterable[str]:
     for domain in domains:
         names = ", ".join(f"`{name}`" for owner, name in sorted(QUANTIZED) if owner == domain)
         yield f"{'ONNX' if domain in ('', 'ai.onnx') else f'Domain `{domain}`'}: {names}"
+
+
+def _kernels() -> list[tuple[str, str, str]]:
+    """A row for each kernel, however many cores have a form of it."""
+    return list(dict.fromkeys((k.name, f"`{k.template}`", k.run) for k in KERNELS))
 
 
 def _tflite() -> str:

@@ -6,7 +6,7 @@ integers of a known type: the network then gets it as if it were an input.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from codegen.errors import CompileError
@@ -18,6 +18,7 @@ from codegen.real.storage import Dequantize, Quantize
 from codegen.settle.borders import Borders
 from codegen.settle.builder import Builder
 from codegen.settle.finish import finish
+from codegen.settle.float32.inputs import NO_FLOATS
 from codegen.settle.rule import NO_RULES, Rules
 from codegen.settle.states import POISON, Float, Int, Poison, State
 from codegen.settle.tflite.borders import of_record, tensor_type
@@ -37,7 +38,7 @@ class Surveying(Settling):
         unread: Collection[str] = (),
         joined: Rules = NO_RULES,
         *,
-        floats: frozenset[str] = frozenset(),
+        floats: Mapping[str, str] = NO_FLOATS,
     ) -> None:
         """`unread` are values that no node writes, since the model's own node was refused."""
         super().__init__(graph, mode, borders, joined, floats=floats)

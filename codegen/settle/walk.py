@@ -8,7 +8,7 @@ computes, those for which integers have no form or no scale, and those whose res
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -22,7 +22,7 @@ from codegen.records import record
 from codegen.settle.borders import Borders
 from codegen.settle.definitions import integers_of
 from codegen.settle.finish import finish
-from codegen.settle.float32.inputs import NO_INTEGERS, NeedsFloat, is_real
+from codegen.settle.float32.inputs import NO_FLOATS, NO_INTEGERS, NeedsFloat, is_real
 from codegen.settle.float32.rules import FLOAT_RULES, QUANTIZED_BEHIND
 from codegen.settle.forms import way_out
 from codegen.settle.rule import NO_RULES, Rules
@@ -54,9 +54,9 @@ def settle(graph: RealGraph, mode: Mode, borders: Borders | None = None, joined:
 Walk = TypeVar("Walk", bound="Settling")
 
 
-def walked(make: Callable[[frozenset[str]], Walk]) -> Walk:
+def walked(make: Callable[[Mapping[str, str]], Walk]) -> Walk:
     """The walk that finds no more nodes which must compute with real numbers; `make` takes those known so far."""
-    floats: frozenset[str] = frozenset()
+    floats = NO_FLOATS
     while True:
         walk = make(floats)
         walk.run()
@@ -77,8 +77,8 @@ class Problem:
 class Settling:
     """One pass over a RealGraph.  `problems` are what is wrong with it; `joined` rules go before the house's own.
 
-    `floats` are the labels of nodes that compute with real numbers because their results are read as such.  Where the
-    pass finds more of them, it must be made again.
+    `floats` says of nodes, by label, why they compute with real numbers where that is only known behind them.  Where
+    the pass finds more of them, it must be made again.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Settling:
         borders: Borders,
         joined: Rules = NO_RULES,
         *,
-        floats: frozenset[str] = frozenset(),
+        floats: Mapping[str, str] = NO_FLOATS,
     ) -> None:
         self.problems: list[Problem] = []
         self.floats = floats
@@ -177,7 +177,7 @@ class Settling:
         if not self._has_float_form(node):
             return ""
         if node.label in self.floats:
-            return "its result is read as real numbers"
+            return self.floats[node.label]
         given = type(node.op) in QUANTIZED_BEHIND
         read = next((i for i in node.inputs if is_real(self.ctx, i, given=not given)), None)
         return "" if read is None else f"'{read}' are real numbers"
@@ -211,8 +211,8 @@ class Settling:
 
     def _demand(self, at: int, needed: NeedsFloat, node: RealNode | None, where: str = "") -> None:
         """Have nodes compute with real numbers in the next pass; where they did already, that is no way out."""
-        more = {n.label for n in needed.trail} - self.floats
-        self.floats |= more
+        more = {n.label: needed.why for n in needed.trail if n.label not in self.floats}
+        self.floats = {**self.floats, **more}
         if not more:
             self._refuse(at, needed.refusal, node, where)
 

@@ -234,6 +234,19 @@ def test_every_third_case_equals_golden_in_one_mode(sample: tuple[Graph, Path], 
     assert differences(*sample, compiler, flags) == []
 
 
+@pytest.mark.parametrize("few", [False, True])
+def test_what_was_made_for_aarch64_runs_here(few: bool, tmp_path: Path) -> None:
+    """Its params are for inputs with a sign, and its scratch has room for what weights take here."""
+    compiler, flags = BUILDS[QUICK]
+    require_tool(compiler)
+    chosen = in_one_mode(few_cases())[::2] if few else in_one_mode(cases())[::7]
+    graph = build_graph(chosen)
+    forms = [form for node in graph.nodes if (form := find_form(graph.view(node), "aarch64"))]
+    assert {"neon_conv", "neon_dense", "neon_depthwise"} <= {form.kernel for form in forms}
+    graph = packing(graph) if few else graph
+    assert differences(graph, make_project(graph, tmp_path, "aarch64"), compiler, flags) == []
+
+
 def test_client_processors_form_dot_products_of_256_bits(tmp_path: Path) -> None:
     """Compiled only, where the processor lacks them: products are VPDPBUSD, and none is spelled in 16 bits."""
     require_tool("gcc", "objdump")

@@ -23,6 +23,7 @@ from codegen.ir.quant import Array, Mode, Quant
 from codegen.ir.real import RealValue
 from codegen.settle.borders import Borders
 from codegen.settle.surveying import Surveying
+from codegen.settle.walk import walked
 
 _WEIGHTS = {"CONV_2D": 0, "DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 0, "TRANSPOSE_CONV": 0}
 """Operators with weights, and the axis along which their scale varies."""
@@ -60,8 +61,8 @@ def survey_tflite(path: Path, *, mode: Mode, known: Vocabulary = HOUSE) -> Surve
         model = replace(model, subgraphs=(_quantized(model.subgraphs[0]), *model.subgraphs[1:]))
     with np.errstate(all="ignore"):
         reader = _Reader(model, known)
-        walk = Surveying(reader.graph(), mode, Borders(), reader.unread, known.tflite_rules)
-        walk.run()
+        graph, rules = reader.graph(), known.tflite_rules
+        walk = walked(lambda floats: Surveying(graph, mode, Borders(), reader.unread, rules, floats=floats))
     made_up = (ScaleBad, BiasOutOfRange) if floats else ()
     found = [e for e in walk.with_those_of(reader.problems) if not isinstance(e, made_up)]
     told = {id(error) for error in found}

@@ -35,7 +35,6 @@ class Processor:
         block: vectors of output channels that a block of weights holds; `one_pixel` where there is only one pixel.
         one_pixel: see `block`.
         places: blocks of 64 bytes that a depthwise layer sums together, at most.
-        spread: bytes that the weights of 64 bytes and one tap take in scratch.
         step: what four inputs of so many pixels and vectors take, in cycles or in instructions.
     """
 
@@ -46,7 +45,6 @@ class Processor:
     block: int
     one_pixel: int
     places: int
-    spread: int
     step: Callable[[int, int], int]
 
     @property
@@ -63,7 +61,6 @@ X86 = Processor(
     block=4,
     one_pixel=8,
     places=5,
-    spread=256,
     step=lambda pixels, vectors: max(pixels * vectors, pixels + vectors, _IN_FLIGHT),
 )
 """AVX-512.  A product per pixel and vector, two a cycle like the loads, at least as long as one waits for another."""
@@ -75,7 +72,6 @@ NEON = Processor(
     block=1,
     one_pixel=4,
     places=1,
-    spread=64,
     step=lambda pixels, vectors: 4 * pixels * vectors + pixels + 4 * vectors + 2,
 )
 """AArch64.  Four products per pixel and vector, a load per pixel, four per vector, and the loop."""

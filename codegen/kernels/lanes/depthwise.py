@@ -29,6 +29,8 @@ from codegen.ops import Conv2D
 from codegen.records import record
 
 _BLOCK = 64
+_SPREAD = 4 * _BLOCK
+"""What the weights of 64 bytes and one tap take in scratch on x86: elsewhere less, but projects run on each other's."""
 _MOST_BLOCKS = 32
 _IN_FLIGHT = 10
 
@@ -118,7 +120,7 @@ def _context(on: Processor, node: NodeOf[Conv2D], sums: Weighted) -> LanesDepthw
         line_bytes=line,
         stride_h=op.h.stride,
         extent_h=op.h.extent,
-        rows_at=op.h.size * op.w.size * on.spread,
+        rows_at=op.h.size * op.w.size * _SPREAD,
         rq=lanes_requant(on, sums, few=takes_few(sums, op.h.size * op.w.size)),
     )
 

@@ -5,7 +5,7 @@ Decides: where integers become real numbers, once for each tensor, and whose res
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import numpy as np
@@ -31,13 +31,18 @@ NO_INTEGERS = (FormUnsupported, OperatorLimit, OperatorUnknown, ParameterDynamic
 """Refusals of integers behind which real numbers are tried."""
 
 
-class NeedsFloat(Exception):
-    """The nodes of `trail` must compute with real numbers; `refusal` is why where they cannot."""
+NO_FLOATS: Mapping[str, str] = {}
+"""No node is known yet that must compute with real numbers."""
 
-    def __init__(self, trail: Trail, refusal: CompileError) -> None:
+
+class NeedsFloat(Exception):
+    """The nodes of `trail` must compute with real numbers, and `why`; `refusal` is what is wrong where they cannot."""
+
+    def __init__(self, trail: Trail, refusal: CompileError, why: str = "its result is read as real numbers") -> None:
         super().__init__(refusal.found)
         self.trail = trail
         self.refusal = refusal
+        self.why = why
 
 
 @contextmanager
@@ -46,7 +51,7 @@ def or_float(trail: Trail) -> Iterator[None]:
     try:
         yield
     except NO_INTEGERS as refusal:
-        raise NeedsFloat(trail, refusal) from None
+        raise NeedsFloat(trail, refusal, refusal.found) from None
 
 
 def is_real(ctx: Context, name: str, *, given: bool) -> bool:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from codegen.frontends.onnx.survey import survey_onnx
 from codegen.ir.graph import Graph
-from tests.unit.frontends.models import Net, compare
+from tests.unit.frontends.models import Net, compare, imported, saved
 
 WORD, FINE_WORD = (2e-4, 0, np.int16), (3e-5, 0, np.int16)
 Build = Callable[[Net], str]
@@ -87,3 +88,24 @@ def test_a_network_has_real_numbers_where_an_operator_has_no_integers(name: str,
     found = compare(net.model(y, opset=21, ir_version=10), tmp_path, "single")
     assert computes_reals(found.graph)
     assert found.largest <= 1.001
+
+
+@pytest.mark.parametrize(("name", "limit"), [("LogSoftmax", "at most 4095 channels"), ("Add", "below 2^19 times")])
+def test_its_layer_says_which_limit_it_was(name: str, limit: str, tmp_path: Path) -> None:
+    """Not that its result is read as real numbers, which it is not."""
+    net = Net()
+    graph = imported(net.model(CASES[name](net), opset=21, ir_version=10), tmp_path)
+    notes = [node.note for node in graph.nodes if name in node.note]
+    assert notes
+    assert all(limit in note for note in notes), notes
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_survey_of_it_finds_real_numbers_too(name: str, tmp_path: Path) -> None:
+    """It reads the network as importing does, which has nothing to refuse."""
+    net = Net()
+    path = saved(net.model(CASES[name](net), opset=21, ir_version=10), tmp_path)
+    found = survey_onnx(path, mode="single")
+    assert found.problems == ()
+    assert found.graph is not None
+    assert computes_reals(found.graph)

@@ -63,20 +63,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def measure(name: str, flags: Sequence[str], rounds: int) -> Row:
     """One model on the engines that have it, in turns."""
-    source = TFLITE_ONLY.get(name, MODELS / f"{name}_qdq.onnx")
+    source = TFLITE_ONLY.get(name, TFLITE / f"{name}_int8.tflite")
     compiled = compile_file(source, Options(target="host"))
-    ports = graph_ports(compiled.imported)[0]
-    samples = [random_samples(ports, 1, seed=s)[0] for s in range(8)]
-    if name in CALIBRATION:
-        data, config = SHARED / "data" / f"{CALIBRATION[name]}.npz", ROOT / "benchmarks" / "configs" / f"{name}.toml"
-        found = open_samples(data, ports, config)
-        samples = [found[i] for i in range(50)]
-    feeds = network_feeds(ports, samples[0])
+    feeds = network_feeds(ports := graph_ports(compiled.imported)[0], random_samples(ports, 1, seed=0)[0])
     with tempfile.TemporaryDirectory(prefix="lamina-bench-") as folder:
         runners: list[Runner] = [
             c_runner(compiled, feeds[compiled.graph.inputs[0].value], flags, Path(folder)),
-            litert_runner(TFLITE_ONLY.get(name, TFLITE / f"{name}_int8.tflite")),
-            *([] if name in TFLITE_ONLY else [ort_unsigned(name, samples, Path(folder))]),
+            litert_runner(source),
+            *([] if name in TFLITE_ONLY else [ort_unsigned(name, calibration(name), Path(folder))]),
         ]
         counts = [batch_size(run) for run in runners]
         times = [[seconds(run, n) / n * 1e6 for run, n in zip(runners, counts, strict=True)] for _ in range(rounds)]
@@ -91,6 +85,16 @@ def measure(name: str, flags: Sequence[str], rounds: int) -> Row:
         over_ort=ratios[1] if len(ratios) > 1 else None,
         over_faster=round(statistics.median(t[0] / min(t[1:]) for t in times), 2),
     )
+
+
+def calibration(name: str) -> list[Sample]:
+    """What the float network is quantized by: recorded samples where there are any."""
+    ports = graph_ports(compile_file(MODELS / f"{name}_qdq.onnx", Options(target="host")).imported)[0]
+    if name not in CALIBRATION:
+        return [random_samples(ports, 1, seed=s)[0] for s in range(8)]
+    data, config = SHARED / "data" / f"{CALIBRATION[name]}.npz", ROOT / "benchmarks" / "configs" / f"{name}.toml"
+    found = open_samples(data, ports, config)
+    return [found[i] for i in range(50)]
 
 
 def seconds(run: Runner, count: int) -> float:

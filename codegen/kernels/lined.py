@@ -103,8 +103,8 @@ def _stays_in_32_bits(sums: Weighted, line: Line) -> bool:
 def line_of(requant: Requant, reach: int) -> Line | None:
     """The numbers for accumulators of at most `reach` in size; None where there are none for some channel.
 
-    Below the zero point TFLite's halves go away from it: no line has all steps there, so that none is looked for unless a
-    ReLU follows.
+    Below the zero point TFLite's halves go away from it: no line has all steps there, so that none is looked for
+    unless a ReLU follows.
     """
     exponent = np.array(requant.shift, np.int64)
     bounded = requant.zero_point <= requant.low < requant.high

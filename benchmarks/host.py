@@ -52,19 +52,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--models", nargs="+", default=NAMES, choices=NAMES)
     parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds (default: %(default)s)")
     parser.add_argument("--flags", default=" ".join(host_flags()), help="of the C compiler (default: %(default)s)")
+    parser.add_argument("--qdq", action="store_true", help="our C is that of the QDQ files, where there are any")
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_args(arguments)
-    rows = [measure(name, given.flags.split(), given.rounds) for name in given.models]
+    rows = [measure(name, given.flags.split(), given.rounds, qdq=given.qdq) for name in given.models]
     if given.json:
         print(json.dumps({"processor": processor(), "flags": given.flags, "rows": [asdict(r) for r in rows]}, indent=1))
     else:
         print_table(rows, given.flags, given.rounds)
 
 
-def measure(name: str, flags: Sequence[str], rounds: int) -> Row:
+def measure(name: str, flags: Sequence[str], rounds: int, *, qdq: bool = False) -> Row:
     """One model on the engines that have it, in turns."""
     source = TFLITE_ONLY.get(name, TFLITE / f"{name}_int8.tflite")
-    compiled = compile_file(source, Options(target="host"))
+    ours = MODELS / f"{name}_qdq.onnx" if qdq and name not in TFLITE_ONLY else source
+    compiled = compile_file(ours, Options(target="host"))
     feeds = network_feeds(ports := graph_ports(compiled.imported)[0], random_samples(ports, 1, seed=0)[0])
     with tempfile.TemporaryDirectory(prefix="lamina-bench-") as folder:
         runners: list[Runner] = [

@@ -4,8 +4,8 @@ from typing import Any
 
 from codegen.kernels.blocked.add import BLOCKED_ADD
 from codegen.kernels.blocked.conv import blocked_conv, lined_conv
+from codegen.kernels.blocked.cores import CORES
 from codegen.kernels.blocked.depthwise import blocked_depthwise, lined_depthwise
-from codegen.kernels.blocked.registers import CORES
 from codegen.kernels.blocked.winograd import blocked_winograd
 from codegen.kernels.kernel import Kernel
 

@@ -11,7 +11,7 @@ import numpy as np
 from codegen.ir.form import Field, Told
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import DType, Requant
-from codegen.kernels.blocked.registers import OTHERS
+from codegen.kernels.blocked.cores import OTHERS
 from codegen.kernels.common import channels, range_field
 from codegen.kernels.fast import fast_headers, fast_requant, saturation, takes_one_product
 from codegen.kernels.kernel import Fit, Kernel

@@ -16,20 +16,15 @@ from codegen.ir.form import Field, Scratch, Told
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Shape, Window, row_pixels
+from codegen.kernels.blocked.cores import Core, chips_of, lined_core, longer_cores, short_core, wide_chips_of
 from codegen.kernels.blocked.registers import (
     Choice,
-    Core,
     Work,
-    chips_of,
     choose,
     code_bytes,
     conv_mix,
     in_windows,
-    lined_core,
-    longer_cores,
-    short_core,
     turn_of,
-    wide_chips_of,
     windows_bytes,
     windows_mix,
 )

@@ -14,17 +14,8 @@ from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
 from codegen.kernels.blocked.conv import Piece, pieces_of
-from codegen.kernels.blocked.registers import (
-    UNROLLED_ROWS,
-    Choice,
-    Core,
-    Slide,
-    chips_of,
-    choose_slide,
-    lined_core,
-    slide_mix,
-    wide_chips_of,
-)
+from codegen.kernels.blocked.cores import Core, chips_of, lined_core, wide_chips_of
+from codegen.kernels.blocked.registers import UNROLLED_ROWS, Choice, Slide, choose_slide, slide_mix
 from codegen.kernels.conv2d import is_depthwise
 from codegen.kernels.fast import FastRequant
 from codegen.kernels.kernel import Fit, Kernel

@@ -23,7 +23,8 @@ from codegen.ir.form import Field, Scratch, Told
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
 from codegen.kernels.blocked.conv import Piece, packed, pieces_of
-from codegen.kernels.blocked.registers import Choice, Core, Tiles, choose_tiles, tiles_mix, unrolled, wide_chips_of
+from codegen.kernels.blocked.cores import Core, wide_chips_of
+from codegen.kernels.blocked.registers import Choice, Tiles, choose_tiles, tiles_mix, unrolled
 from codegen.kernels.fast import FastRequant
 from codegen.kernels.gather import gathered_bytes
 from codegen.kernels.kernel import Fit, Kernel

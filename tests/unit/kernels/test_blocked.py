@@ -14,8 +14,8 @@ from codegen.ir.quant import DType, TensorType
 from codegen.ir.shape import Window
 from codegen.kernels.blocked import BLOCKED
 from codegen.kernels.blocked.conv import packed
+from codegen.kernels.blocked.cores import CORES
 from codegen.kernels.blocked.registers import (
-    CORES,
     Slide,
     Work,
     choose,

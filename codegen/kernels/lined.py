@@ -25,9 +25,7 @@ import numpy as np
 
 from codegen.ir.form import Field
 from codegen.ir.quant import Array, Requant
-from codegen.kernels.common import range_field, requant_context, whose_factors
-from codegen.kernels.fast import FastRequant, fast_fields, fast_requant, saturation
-from codegen.kernels.weighted import FOLDED, Weighted
+from codegen.kernels.common import whose_factors
 from codegen.ops.requantize import scaled
 from codegen.records import record
 
@@ -56,47 +54,10 @@ class Line:
     offset: Array
 
 
-@record(eq=False)
-class Scaling:
-    """How a layer's sums become outputs: what the template needs to know, the bias and the factors."""
-
-    rq: FastRequant
-    bias: Field
-    numbers: tuple[Field, ...]
-
-
-def plain_scaling(sums: Weighted) -> Scaling:
-    """The form that takes no more parameters than any."""
-    requant = sums.op.requant
-    return Scaling(
-        fast_requant(requant, sums.reach), sums.bias_field(), fast_fields(requant, sums.reach, len(sums.weights))
-    )
-
-
-def lined_scaling(sums: Weighted) -> Scaling | None:
-    """The form of one product and one sum, which takes three bytes more for each factor, if there is one."""
-    requant = sums.op.requant
-    line = None if requant is None or sums.bits or sums.shift is not None else line_of(requant, sums.reach)
-    if requant is None or line is None or not _stays_in_32_bits(sums, line):
-        return None
-    about = f"{whose_factors(requant)}, of lam_lined"
-    rq = FastRequant("lined", requant.per_channel, saturation(requant.low, requant.high), requant_context(requant))
-    bounds = (range_field(requant.zero_point, requant.low, requant.high),) if not rq.saturate else ()
-    factors = (Field("multiplier", line.multiplier, about=about), Field("shift", line.addend, about=about))
-    about = f"{FOLDED} and what lam_lined asks for"
-    bias = Field.later("bias", np.int32, len(sums.weights), lambda: _shifted(sums, line).astype(np.int32), about)
-    return Scaling(rq, bias, (*factors, *bounds))
-
-
-def _shifted(sums: Weighted, line: Line) -> Array:
-    return sums.folded.astype(np.int64) + line.offset
-
-
-def _stays_in_32_bits(sums: Weighted, line: Line) -> bool:
-    """Whether every partial sum does with the offset in its bias."""
-    taps = np.abs(sums.weights.reshape(len(sums.weights), -1).astype(np.int64)).sum(axis=1)
-    most = np.abs(_shifted(sums, line)) + taps * max(abs(sums.x.low), sums.x.high)
-    return bool(most.max() <= _INT32.max)
+def line_fields(requant: Requant, line: Line, reader: str) -> tuple[Field, Field]:
+    """Params `multiplier` and `shift`, whose last byte that is, for what reads them in C."""
+    about = f"{whose_factors(requant)}, of {reader}"
+    return Field("multiplier", line.multiplier, about=about), Field("shift", line.addend, about=about)
 
 
 @lru_cache(maxsize=512)

@@ -65,5 +65,10 @@ def filled_to(rows: Array, multiple: int, axis: int) -> Array:
     return np.pad(rows, missing)
 
 
-NIBBLES = Fields(4, 8)
-"""Two numbers of 4 bits in a byte."""
+_NIBBLES = Fields(4, 8)
+
+
+def nibbles(rows: Array, axis: int) -> Array:
+    """Bytes, uint8, of two numbers of 4 bits each that are neighbours along an axis, of which there are even many."""
+    low, high = (np.take(rows, range(first, rows.shape[axis], 2), axis) for first in (0, 1))
+    return _NIBBLES.packed(np.stack([low, high], axis=-1))

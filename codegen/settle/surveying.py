@@ -22,9 +22,14 @@ from codegen.settle.float32.inputs import NO_FLOATS
 from codegen.settle.rule import NO_RULES, Rules
 from codegen.settle.states import POISON, Float, Int, Poison, State
 from codegen.settle.tflite.borders import of_record, tensor_type
-from codegen.settle.walk import Settling
+from codegen.settle.walk import Settling, walked
 
 _INTEGERS = {"int8": DType.S8, "uint8": DType.U8, "int16": DType.S16}
+
+
+def surveyed(graph: RealGraph, mode: Mode, unread: Collection[str] = (), joined: Rules = NO_RULES) -> Surveying:
+    """The walk over all of a network that finds no more nodes which must compute with real numbers."""
+    return walked(lambda floats: Surveying(graph, mode, Borders(), unread, joined, floats=floats))
 
 
 class Surveying(Settling):

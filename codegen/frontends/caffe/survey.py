@@ -15,9 +15,7 @@ from codegen.frontends.survey import SourceNode, Survey
 from codegen.frontends.vocabulary import HOUSE, Vocabulary
 from codegen.ir.quant import Mode
 from codegen.quantizer.rehearsal import rehearsed
-from codegen.settle.borders import Borders
-from codegen.settle.surveying import Surveying
-from codegen.settle.walk import walked
+from codegen.settle.surveying import surveyed
 
 
 def survey_caffe(path: Path, *, mode: Mode, shapes: Given | None = None, known: Vocabulary = HOUSE) -> Survey:
@@ -25,7 +23,7 @@ def survey_caffe(path: Path, *, mode: Mode, shapes: Given | None = None, known: 
     with np.errstate(all="ignore"):
         reader = RealReader(path, shapes)
         graph = rehearsed(reader.graph().live())
-        walk = walked(lambda floats: Surveying(graph, mode, Borders(), (), known.rules, floats=floats))
+        walk = surveyed(graph, mode, joined=known.rules)
     found = [e for e in walk.with_those_of(reader.problems) if not isinstance(e, ScaleBad | BiasOutOfRange)]
     refused = {**walk.refused, **reader.refused}
     run = (layer for layer in reader.network.layers if layer.op_type not in (*DATA_LAYERS, *TRAINING))

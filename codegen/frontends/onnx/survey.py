@@ -26,9 +26,7 @@ from codegen.frontends.vocabulary import HOUSE, Vocabulary
 from codegen.ir.quant import Mode
 from codegen.ir.real import RealType, RealValue
 from codegen.quantizer.rehearsal import rehearsed
-from codegen.settle.borders import Borders
-from codegen.settle.surveying import Surveying
-from codegen.settle.walk import walked
+from codegen.settle.surveying import surveyed
 
 _KINDS = ("float16", "float32", "float64", "int8", "uint8", "int16")
 
@@ -40,7 +38,7 @@ def survey_onnx(path: Path, *, mode: Mode, shapes: Given | None = None, known: V
         reader = _Reader(model, shapes, known)
         graph = reader.graph()
         graph = graph if model.quantized else rehearsed(graph)
-        walk = walked(lambda floats: Surveying(graph, mode, Borders(), reader.unread, known.rules, floats=floats))
+        walk = surveyed(graph, mode, reader.unread, known.rules)
     made_up = () if model.quantized else (ScaleBad, BiasOutOfRange)
     found = [e for e in walk.with_those_of(reader.problems) if not isinstance(e, made_up)]
     refused = {**walk.refused, **reader.refused}

@@ -21,9 +21,7 @@ from codegen.frontends.tflite.records import real_type, stored_of
 from codegen.frontends.vocabulary import HOUSE, Vocabulary
 from codegen.ir.quant import Array, Mode, Quant
 from codegen.ir.real import RealValue
-from codegen.settle.borders import Borders
-from codegen.settle.surveying import Surveying
-from codegen.settle.walk import walked
+from codegen.settle.surveying import surveyed
 
 _WEIGHTS = {"CONV_2D": 0, "DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 0, "TRANSPOSE_CONV": 0}
 """Operators with weights, and the axis along which their scale varies."""
@@ -62,7 +60,7 @@ def survey_tflite(path: Path, *, mode: Mode, known: Vocabulary = HOUSE) -> Surve
     with np.errstate(all="ignore"):
         reader = _Reader(model, known)
         graph, rules = reader.graph(), known.tflite_rules
-        walk = walked(lambda floats: Surveying(graph, mode, Borders(), reader.unread, rules, floats=floats))
+        walk = surveyed(graph, mode, reader.unread, rules)
     made_up = (ScaleBad, BiasOutOfRange) if floats else ()
     found = [e for e in walk.with_those_of(reader.problems) if not isinstance(e, made_up)]
     told = {id(error) for error in found}

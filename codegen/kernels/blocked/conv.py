@@ -32,8 +32,8 @@ from codegen.kernels.conv2d import is_pointwise
 from codegen.kernels.fast import FastRequant
 from codegen.kernels.gather import Columns, block_columns, gathered_bytes
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.lined import Scaling, lined_scaling, plain_scaling
 from codegen.kernels.packed import Fields, filled_to
+from codegen.kernels.scaling import Scaling, lined_scaling, plain_scaling
 from codegen.kernels.sizes import RunSizes
 from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D, Dense
@@ -228,7 +228,7 @@ def _fit(core: Core, node: NodeOf[Conv2D | Dense], *, copied: bool = False, line
     params, headers = _params(sums, scaling, context), context.rq.headers
     own = ("lam_armv6m.h",) if planar else ()
     in_place = _is_pointwise(node) and context.c_out <= context.channels and choice.once
-    why = _why(choice, scratch, sums.bits, windows=whole is not None)
+    why = _why(choice, scratch, sums.bits, windows=whole is not None) + scaling.said
     mix = conv_mix(core, whole or work, choice, context.c_out) if isinstance(op, Conv2D) else None
     if mix is not None and whole is not None:
         mix = mix + windows_mix(core, work)

@@ -19,8 +19,8 @@ from codegen.kernels.blocked.registers import UNROLLED_ROWS, Choice, Slide, choo
 from codegen.kernels.conv2d import is_depthwise
 from codegen.kernels.fast import FastRequant
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.lined import Scaling, lined_scaling, plain_scaling
 from codegen.kernels.packed import Fields, filled_to
+from codegen.kernels.scaling import Scaling, lined_scaling, plain_scaling
 from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D
 from codegen.records import record
@@ -124,7 +124,7 @@ def _fit(core: Core, node: NodeOf[Conv2D], *, lined: bool = False) -> Fit | None
         return None
     choice = choose_slide(core, _slide(node))
     sizes = " and ".join(map(str, choice.sizes))
-    why = f"blocks of {sizes} outputs of one channel, {choice.cost:.2f} instructions per product"
+    why = f"blocks of {sizes} outputs of one channel, {choice.cost:.2f} instructions per product{scaling.said}"
     context = _context(node, sums, choice, scaling.rq)
     mix = slide_mix(core, _slide(node), choice).times(context.channels)
     return Fit(context, _params(sums, scaling, context), why=why, headers=context.rq.headers, mix=mix)

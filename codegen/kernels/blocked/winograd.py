@@ -28,7 +28,7 @@ from codegen.kernels.blocked.registers import Choice, Tiles, choose_tiles, tiles
 from codegen.kernels.fast import FastRequant
 from codegen.kernels.gather import gathered_bytes
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.lined import plain_scaling
+from codegen.kernels.scaling import plain_scaling
 from codegen.kernels.sizes import RunSizes
 from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D

@@ -9,10 +9,10 @@ import numpy as np
 from codegen.ir.form import Field, Scratch
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType, Requant
-from codegen.kernels.common import range_field, requant_fields, whose_factors
+from codegen.kernels.common import range_field, requant_fields
 from codegen.kernels.fast import fast_fields, fast_requant
-from codegen.kernels.lined import Line, line_of
-from codegen.kernels.packed import NIBBLES, filled_to
+from codegen.kernels.lined import Line, line_fields, line_of
+from codegen.kernels.packed import filled_to, nibbles
 from codegen.kernels.weighted import BYTES, FOLDED, Weighted, weighted
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
@@ -145,8 +145,9 @@ def slack(rq: LanesRequant) -> Scratch:
 
 
 def said_of(rq: LanesRequant) -> str:
-    """What is said of weights of 4 bits."""
-    return ", weights of 4 bits" if rq.few else ""
+    """What is said of a form beside its blocks."""
+    few = ", weights of 4 bits" if rq.few else ""
+    return f"{few}, outputs by one product and one sum" if rq.mode == "LINED" else few
 
 
 def byte_sums(node: NodeOf[Conv2D | Dense]) -> Weighted | None:
@@ -190,8 +191,11 @@ def sum_fields(on: Processor, sums: Weighted) -> tuple[Field, ...]:
     def bias() -> Array:
         return wrapped_bias(sums.weights, sums.bias.astype(np.int64) + offset, fill)
 
-    factors = factor_fields(sums.op.requant, sums.reach) if line is None else _line_fields(sums, line)
-    return (Field.later("bias", np.int32, sums.bias.size, bias, FOLDED), *factors)
+    folded, requant = Field.later("bias", np.int32, sums.bias.size, bias, FOLDED), sums.op.requant
+    if requant is None or line is None:
+        return (folded, *factor_fields(requant, sums.reach))
+    bounds = range_field(requant.zero_point, requant.low, requant.high)
+    return (folded, *line_fields(requant, line, "LAM_LANES_LINED"), bounds)
 
 
 def _line(on: Processor, sums: Weighted) -> Line | None:
@@ -204,14 +208,6 @@ def _line(on: Processor, sums: Weighted) -> Line | None:
         return None
     line = line_of(requant, sums.reach)
     return line if line is not None and sums.reach + int(np.abs(line.offset).max()) < _INT32 else None
-
-
-def _line_fields(sums: Weighted, line: Line) -> tuple[Field, ...]:
-    requant = sums.op.requant
-    assert requant is not None, "its outputs are on a line"
-    about = f"{whose_factors(requant)}, of LAM_LANES_LINED"
-    bounds = range_field(requant.zero_point, requant.low, requant.high)
-    return Field("multiplier", line.multiplier, about=about), bounds, Field("addend", line.addend, about=about)
 
 
 def fill_field(on: Processor, sums: Weighted) -> Field:
@@ -246,7 +242,7 @@ def packed_weights(runs: Array, block: int, *, few: bool = False) -> Array:
     elements = filled_to(runs, 8 if few else 4, axis=2)
     quads = elements.reshape(*runs.shape[:2], -1, 4)
     if few:
-        quads = NIBBLES.packed(np.stack([quads[:, :, 0::2], quads[:, :, 1::2]], axis=-1)).view(np.int8)
+        quads = nibbles(quads, axis=2).view(np.int8)
     parts = [quads[i : i + block] for i in range(0, len(runs), block)]
     return np.concatenate([p.reshape(len(p), -1, 4).transpose(1, 0, 2).reshape(-1) for p in parts])
 

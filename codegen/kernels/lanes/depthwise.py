@@ -23,7 +23,7 @@ from codegen.kernels.lanes.common import (
     takes_few,
 )
 from codegen.kernels.lanes.conv import lines_scratch, most_rows
-from codegen.kernels.packed import NIBBLES, filled_to
+from codegen.kernels.packed import filled_to, nibbles
 from codegen.kernels.weighted import Weighted
 from codegen.ops import Conv2D
 from codegen.records import record
@@ -132,8 +132,7 @@ def _params(on: Processor, sums: Weighted, k: LanesDepthwiseContext) -> tuple[Fi
     def by_tap() -> Array:
         taps = sums.weights[:, :, :, 0].transpose(1, 2, 0).reshape(-1, k.channels)[:, channel]
         if k.rq.few:
-            taps = filled_to(taps, 2, axis=0)
-            taps = NIBBLES.packed(np.stack([taps[0::2], taps[1::2]], axis=-1)).view(np.int8)
+            taps = nibbles(filled_to(taps, 2, axis=0), axis=0).view(np.int8)
         return np.ascontiguousarray(taps).reshape(-1)
 
     fields = tuple(_in_lanes(f, lanes, k.channels) for f in sum_fields(on, sums))

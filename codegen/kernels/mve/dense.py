@@ -40,7 +40,7 @@ from codegen.kernels.mve.common import (
     signed_bias,
     signed_zero,
 )
-from codegen.kernels.packed import NIBBLES
+from codegen.kernels.packed import nibbles
 from codegen.kernels.weighted import Weighted
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
@@ -439,7 +439,7 @@ def stream(weights: Array, bias: Array, factors: tuple[Array, Array] | None, *, 
     blocks = len(taps) // LANES
     by_chunk = taps.reshape(blocks, LANES, -1, CHUNK).transpose(0, 2, 1, 3)
     if few:
-        by_chunk = NIBBLES.packed(np.stack([by_chunk[:, :, 0::2], by_chunk[:, :, 1::2]], axis=-1))
+        by_chunk = nibbles(by_chunk, axis=2)
     return packed_stream(bias, factors, by_chunk.reshape(blocks, -1))
 
 

@@ -15,7 +15,7 @@ from codegen.ir.quant import Array, DType, Requant
 from codegen.kernels.common import range_field
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.mve import common
-from codegen.kernels.packed import NIBBLES
+from codegen.kernels.packed import nibbles
 from codegen.kernels.weighted import Weighted
 from codegen.ops import Conv2D
 from codegen.records import record
@@ -286,8 +286,7 @@ def _params(sums: Weighted, requant: Requant, k: MveDepthwiseContext) -> tuple[F
 
 def _in_twos(rows: Array) -> Array:
     """Numbers of 4 bits of each row in bytes, the first of two in the lower bits."""
-    twos = common.padded(rows, 2, axis=1)
-    return NIBBLES.packed(twos.reshape(len(rows), -1, 2))
+    return nibbles(common.padded(rows, 2, axis=1), axis=1)
 
 
 DEPTHWISE = Kernel(

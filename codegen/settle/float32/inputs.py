@@ -29,8 +29,6 @@ from codegen.settle.tables import settled
 
 NO_INTEGERS = (FormUnsupported, OperatorLimit, OperatorUnknown, ParameterDynamic, QuantAxisBad, ResultNotQuantized)
 """Refusals of integers behind which real numbers are tried."""
-
-
 NO_FLOATS: Mapping[str, str] = {}
 """No node is known yet that must compute with real numbers."""
 

@@ -226,10 +226,11 @@ def _reason(row: OperatorRow) -> str:
 def _quantizing(result: Inspection) -> str:
     """How a float model becomes one of integers."""
     assert result.quantizing is not None
+    runs = "it runs as it is, and" if result.supported else "it"
     rows = [(i.name, i.dtype, shape_text(i.shape)) for i in result.quantizing.inputs]
     return "\n".join(
         [
-            "It is a float model: it runs as it is, and takes less of everything with 8 bits.",
+            f"It is a float model: {runs} takes less of everything with 8 bits.",
             "To quantize it, give samples of each input, about 100, as training saw them (docs/quantize.md):",
             "",
             text_table(["input", "type", "shape"], rows),

@@ -173,6 +173,19 @@ def test_what_an_operator_without_an_integer_form_costs_is_known(tmp_path: Path)
     assert found.bytes_at_8_bits == w.size + 4 * 4 + m.size
 
 
+def test_a_float_model_that_does_not_run_is_not_said_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """For each the page says what 8 bits would take less of; that it runs as it is only where it does."""
+    w = RNG.normal(0, 1, (4, 2, 3, 3, 3, 3)).astype(np.float32)
+    nodes = [helper.make_node("Conv", ["x", "w"], ["y"], "conv")]
+    save(tmp_path / "wide.onnx", nodes, [constant("w", w)], [1, 2, 4, 4, 4, 4])
+    float_model(tmp_path / "net.onnx")
+    for name, runs in (("wide", False), ("net", True)):
+        assert run_line(["inspect", str(tmp_path / f"{name}.onnx"), "-t", "cortex-m4"]) == 1 - runs
+        said = capsys.readouterr().out
+        assert "It is a float model" in said
+        assert ("runs as it is" in said) == runs
+
+
 def test_an_operator_without_an_integer_form_is_named_with_its_count(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("RandomNormalLike", ["x"], ["a"], "first"),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from codegen.api import verify
+from codegen.api import inspect, verify
 from codegen.emit import write_project
 from codegen.emulator import build_and_run
 from codegen.errors import ArenaTooSmall
@@ -51,6 +51,17 @@ def test_every_tensor_is_equal_on_the_chip(name: str, chip: str) -> None:
 def test_helium_is_equal_on_the_chip(name: str) -> None:
     require_board("cortex-m55")
     check(name, "cortex-m55", "single", real=1, random=1)
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("name", ["kws", "vww"])
+def test_outputs_by_one_product_and_one_sum_are_equal_on_the_chip(name: str) -> None:
+    """The shift and the saturation are assembly, which this machine does not run."""
+    require_board("cortex-m3")
+    model = shared_dir() / "models" / "mlperf_tiny" / f"{name}_int8.tflite"
+    assert any("one product and one sum" in layer.form for layer in inspect(model, "cortex-m3").layers)
+    result = verify(model, target="cortex-m3", samples=2)
+    assert result.equal, result.first_difference and result.first_difference.text()
 
 
 @pytest.mark.one_in(4)

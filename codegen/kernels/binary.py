@@ -12,13 +12,15 @@ from typing import Any, get_args
 import numpy as np
 
 from codegen.ir.form import Field
-from codegen.ir.op import NodeOf
+from codegen.ir.op import NodeOf, NodeView
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Shape, row_count, row_elements, row_pixels
 from codegen.kernels.common import RequantContext, channels, range_field, requant_context, requant_fields, requant_takes
 from codegen.kernels.float32.common import HEADER, UNBOUNDED, Bounds, bound_fields, bounds_of
 from codegen.kernels.float32.functions import function_headers
 from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.plane import Plane, plane_of
+from codegen.kernels.weighted import BYTES
 from codegen.ops import Add, Compare, Div, Extremum, Mul, PRelu, SquaredDifference, WholeArithmetic
 from codegen.ops.add import is_wide, left_shift, tflite_scalings
 from codegen.ops.compare import LEFT as COMPARED_LEFT
@@ -133,7 +135,7 @@ def _context(node: NodeOf[Binary], *, by_pixels: bool) -> BinaryContext:
     return BinaryContext(
         op=_name(op),
         sign=_sign(op),
-        rq=requant_context(op.requant, wide=_is_wide(node)) if isinstance(op, Mul) else _plain_requant(op),
+        rq=requant_context(op.requant, wide=_is_wide(node)) if isinstance(op, Mul) else _plain_requant(op, node),
         a=_operand(node, 0),
         b=_operand(node, 1),
         pixels="n" if by_pixels else str(wide),
@@ -184,8 +186,10 @@ def _sign(op: Binary) -> str:
     return "-" if isinstance(op, Add) and op.sign < 0 and op.formula != "single" else "+"
 
 
-def _plain_requant(op: Binary) -> RequantContext:
+def _plain_requant(op: Binary, node: NodeView) -> RequantContext:
     """Of an operator that carries no Requant of its own."""
+    if isinstance(op, Add) and _plane(op, node):
+        return RequantContext("single", False, False)
     if isinstance(op, Add):
         return RequantContext(op.formula, False, False, rounding=op.rounding)
     return RequantContext("tflite", False, False)
@@ -216,7 +220,7 @@ def _operand(node: NodeOf[Binary], index: int) -> OperandContext:
 
 def _params(node: NodeOf[Binary]) -> tuple[Field, ...]:
     op = node.op
-    numbers = _wide_fields(op) if isinstance(op, Add) and _is_wide(node) else _fields(op)
+    numbers = _add_fields(op, node) if isinstance(op, Add) else _fields(op)
     out = node.outs[0].shape
     constants = tuple(
         Field(f"{name}_const", _rows_of(data, out).reshape(-1))
@@ -238,8 +242,6 @@ def _fields(op: Binary) -> tuple[Field, ...]:
         return bound_fields(op)
     if isinstance(op, Mul):
         return _mul_fields(op)
-    if isinstance(op, Add):
-        return add_fields(op)
     if isinstance(op, SquaredDifference):
         bounds = range_field(op.y_quant.zero_point, op.low, op.high)
         return (_scaling_field(squared_scalings(op)), _zero_field(op.a.zero_point, op.b.zero_point), bounds)
@@ -276,8 +278,19 @@ def _mul_fields(op: Mul) -> tuple[Field, ...]:
 _SUM = "ma, mb, offset, places: y = ((ma * a + mb * b + offset) >> places) + zero point, then limited"
 
 
-def add_fields(op: Add) -> tuple[Field, ...]:
-    """Params of a sum: `sum`, `scaling` or `scale`, by mode, then `zero` and `range`."""
+def _plane(op: Add, node: NodeView) -> Plane | None:
+    """The numbers of plane.py, of a sum in 8 bits."""
+    kinds = (*node.ins, *node.outs)
+    return plane_of(op, node.ins[0].dtype, node.ins[1].dtype) if all(t.dtype in BYTES for t in kinds) else None
+
+
+def _add_fields(op: Add, node: NodeView) -> tuple[Field, ...]:
+    """Params of a sum: `sum`, `scaling` or `scale`, by mode, then `zero` and `range`; `factor` of one with 64 bits."""
+    plane = _plane(op, node)
+    if plane:
+        return (plane.field, range_field(0, op.low, op.high))
+    if op.formula == "single" and is_wide(op, node.ins):
+        return _wide_fields(op)
     bounds = range_field(op.y_quant.zero_point, op.low, op.high)
     zeros = _zero_field(op.a.zero_point, op.b.zero_point)
     if op.formula == "single":

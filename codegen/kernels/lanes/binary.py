@@ -7,14 +7,14 @@ from functools import partial
 import numpy as np
 
 from codegen.ir.form import Field
-from codegen.ir.op import NodeOf
+from codegen.ir.op import NodeOf, NodeView
 from codegen.ir.quant import DType
-from codegen.kernels.binary import add_fields
+from codegen.kernels.common import range_field
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.lanes.common import Processor, factor_fields, mode_name, takes_factors
+from codegen.kernels.plane import plane_of
 from codegen.kernels.weighted import BYTES
 from codegen.ops import Add, Mul
-from codegen.ops.add import left_shift, tflite_scalings
 from codegen.records import record
 
 _LARGEST_PRODUCT = 255 * 255
@@ -22,11 +22,10 @@ _LARGEST_PRODUCT = 255 * 255
 
 @record
 class LanesBinaryContext:
-    """Literals: the operator and its mode, the types, elements of a pixel."""
+    """Literals: the operator, a product's mode, the types, elements of a pixel."""
 
     op: str
     mode: str
-    sign: int
     saturates: bool
     a_signed: bool
     b_signed: bool
@@ -40,48 +39,36 @@ def _fit(on: Processor, node: NodeOf[Add | Mul]) -> Fit | None:
         return None
     if any(x.shape != y.shape or x.dtype not in BYTES for x in node.ins):
         return None
-    takes = _takes_scales(op) if isinstance(op, Add) else takes_factors(op.requant, y.dtype, _LARGEST_PRODUCT)
-    return Fit(_context(node), _params(op), why=f"{on.name}: 16 elements at a time") if takes else None
+    params = _sum_params(node, op) if isinstance(op, Add) else _product_params(op, y.dtype)
+    return Fit(_context(node), params, why=f"{on.name}: 16 elements at a time") if params else None
 
 
-def _takes_scales(op: Add) -> bool:
-    """Whether the shifts have the signs that lam_lanes_binary.h shifts by."""
-    if op.formula == "single":
-        return op.rounding == "half_up" and 0 <= op.single_steps()[2] <= 31
-    if op.mode == "tflite":
-        (_, a), (_, b), (_, y) = tflite_scalings(op.a, op.b, op.y_quant, left_shift(op.y_dtype))
-        return all(-31 <= e <= 0 for e in (a, b)) and -31 <= y < 0
-    return True
+def _sum_params(node: NodeView, op: Add) -> tuple[Field, ...]:
+    """Of a sum; none where there are no numbers."""
+    plane = plane_of(op, node.ins[0].dtype, node.ins[1].dtype)
+    return (plane.field, range_field(0, op.low, op.high)) if plane else ()
 
 
-def _mode_and_bounds(op: Add | Mul) -> tuple[str, tuple[int, int]]:
-    if isinstance(op, Add):
-        return op.formula.upper(), (op.low, op.high)
-    assert op.requant is not None
-    return mode_name(op.requant, _LARGEST_PRODUCT), (op.requant.low, op.requant.high)
+def _product_params(op: Mul, y: DType) -> tuple[Field, ...]:
+    """Of a product; none where its factors do not fit."""
+    if not takes_factors(op.requant, y, _LARGEST_PRODUCT):
+        return ()
+    zeros = np.array([op.a_zero_point, op.b_zero_point], np.int32)
+    return (*factor_fields(op.requant, _LARGEST_PRODUCT), Field("zero", zeros))
 
 
 def _context(node: NodeOf[Add | Mul]) -> LanesBinaryContext:
     op, y = node.op, node.outs[0]
-    a, b = node.ins
-    mode, bounds = _mode_and_bounds(op)
+    limits = op if isinstance(op, Add) else op.requant
     return LanesBinaryContext(
         op="sum" if isinstance(op, Add) else "product",
-        mode=mode,
-        sign=op.sign if isinstance(op, Add) else 1,
-        saturates=bounds == (y.dtype.low, y.dtype.high),
-        a_signed=a.dtype is DType.S8,
-        b_signed=b.dtype is DType.S8,
+        mode="" if isinstance(op, Add) else mode_name(op.requant, _LARGEST_PRODUCT),
+        saturates=(limits.low, limits.high) == (y.dtype.low, y.dtype.high),
+        a_signed=node.ins[0].dtype is DType.S8,
+        b_signed=node.ins[1].dtype is DType.S8,
         type=y.dtype.name,
         channels=y.shape[-1] if y.shape else 1,
     )
-
-
-def _params(op: Add | Mul) -> tuple[Field, ...]:
-    if isinstance(op, Add):
-        return add_fields(op)
-    zeros = np.array([op.a_zero_point, op.b_zero_point], np.int32)
-    return (*factor_fields(op.requant, _LARGEST_PRODUCT), Field("zero", zeros))
 
 
 def binary_kernel(on: Processor) -> Kernel[Add | Mul]:

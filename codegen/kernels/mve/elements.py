@@ -10,31 +10,22 @@ from codegen.ir.quant import Array, DType
 from codegen.kernels.common import channels
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.mve.common import MVE, is_fast, lane_factors
+from codegen.kernels.plane import plane_of
 from codegen.kernels.unary import byte_table
 from codegen.kernels.weighted import BYTES
 from codegen.ops import Add, Clamp, Lut, Mul
-from codegen.ops.add import Scaling, left_shift, tflite_scalings
 from codegen.records import record
 
-_HALF: Scaling = (1 << 30, 0)
-_LEFT = left_shift(DType.S8)
 _HEADERS = ("lam_mve_elements.h",)
 
 
 @record
 class MveBinaryContext:
-    """Literals of a sum or product; `first` and `second` are the operands in the primitive's order.
-
-    `rectified`: no sum is below the zero point, as behind a ReLU.
-    """
+    """Literals of a sum, or of a product and its mode."""
 
     form: str
     mode: str
     unsigned: bool
-    minus: bool
-    rectified: bool
-    first: int
-    second: int
     channels: int
 
     @property
@@ -64,87 +55,35 @@ def _fit_binary(node: NodeOf[Add | Mul]) -> Fit | None:
         return None
     if node.ins[0].shape != node.ins[1].shape or node.ins[0].shape != node.outs[0].shape:
         return None
-    fast = _fast_sum(op) if isinstance(op, Add) else is_fast(op.requant) and not op.requant.per_channel
-    return Fit(_binary_context(node), _binary_params(op), why=_why(4)) if fast else None
-
-
-def _fast_sum(op: Add) -> bool:
-    if op.formula != "tflite":
-        return op.formula == "single" and op.rounding == "half_up"
-    multiplier, exponent = tflite_scalings(op.a, op.b, op.y_quant, _LEFT)[2]
-    return exponent <= -1 or multiplier == 0
+    numbers = _sum(node, op) if isinstance(op, Add) else _product(op)
+    fields = (Field("numbers", np.array(numbers, np.int32)),)
+    return Fit(_binary_context(node), fields, why=_why(4)) if numbers else None
 
 
 def _binary_context(node: NodeOf[Add | Mul]) -> MveBinaryContext:
     op = node.op
-    swapped = isinstance(op, Add) and op.mode == "tflite" and not _second_is_exact(op)
     return MveBinaryContext(
-        form="mul" if isinstance(op, Mul) else f"add_{op.formula}",
-        mode=op.requant.mode if isinstance(op, Mul) else op.formula,
+        form="mul" if isinstance(op, Mul) else "add",
+        mode=op.requant.mode if isinstance(op, Mul) else "",
         unsigned=node.ins[0].dtype is DType.U8,
-        minus=swapped and isinstance(op, Add) and op.sign < 0,
-        rectified=isinstance(op, Add) and op.low >= op.y_quant.zero_point,
-        first=1 if swapped else 0,
-        second=0 if swapped else 1,
         channels=channels(node.outs[0].shape),
     )
 
 
-def _second_is_exact(op: Add) -> bool:
-    """In TFLite's sum the operand of the larger scale is halved, which a left shift by one less does exactly."""
-    return tflite_scalings(op.a, op.b, op.y_quant, _LEFT)[1] == _HALF
-
-
-def _binary_params(op: Add | Mul) -> tuple[Field, ...]:
-    return (Field("numbers", np.array(_sum(op) if isinstance(op, Add) else _product(op), np.int32)),)
-
-
-def _sum(op: Add) -> list[int]:
-    return _single_sum(op) if op.formula == "single" else _tflite_sum(op)
+def _sum(node: NodeView, op: Add) -> list[int]:
+    """Numbers of lam_mve_add; none where there is no plane."""
+    plane = plane_of(op, node.ins[0].dtype, node.ins[1].dtype)
+    return [plane.first, plane.second, plane.offset, -plane.places, op.low, op.high] if plane else []
 
 
 def _product(op: Mul) -> list[int]:
+    """Numbers of lam_mve_mul; none where it does not take the factor."""
     r = op.requant
+    if not is_fast(r) or r.per_channel:
+        return []
     multiplier, shift = lane_factors(r, 1)
-    outer = _output(r.zero_point, r.low, r.high)
-    return [int(multiplier[0]), int(shift[0]), *outer, op.a_zero_point, op.b_zero_point]
-
-
-def _output(zero_point: int, low: int, high: int) -> tuple[int, int, int]:
-    """Zero point, and the bounds less the zero point."""
-    return zero_point, low - zero_point, high - zero_point
-
-
-def _single_sum(op: Add) -> list[int]:
-    ma, mb, shift = op.single_steps()
-    mb *= op.sign
-    offset = (1 << (shift - 1)) - ma * op.a.zero_point - mb * op.b.zero_point
-    return [ma, mb, offset, -shift, op.y_quant.zero_point, op.low, op.high]
-
-
-def _tflite_sum(op: Add) -> list[int]:
-    """Numbers of lam_mve_add_tflite: the operand with two roundings, the exact one, the output."""
-    scale_a, scale_b, (my, ey) = tflite_scalings(op.a, op.b, op.y_quant, _LEFT)
-    if _second_is_exact(op):
-        rounded, factors, exact, sign = op.a, scale_a, op.b, op.sign
-    else:
-        rounded, factors, exact, sign = op.b, scale_b, op.a, 1
-    # a factor of one half, which takes no right shift, is one shift more to either side
-    left, exponent = (_LEFT + 1, -1) if factors == _HALF else (_LEFT, min(factors[1], -1))
-    half = sign << (_LEFT - 1)
-    return [
-        1 << left,
-        factors[0],
-        exponent,
-        -rounded.zero_point << left,
-        half,
-        -exact.zero_point * half,
-        my,
-        min(ey, -1),
-        op.y_quant.zero_point,
-        op.low,
-        op.high,
-    ]
+    bounds = (r.low - r.zero_point, r.high - r.zero_point)
+    return [int(multiplier[0]), int(shift[0]), r.zero_point, *bounds, op.a_zero_point, op.b_zero_point]
 
 
 def _fit_lut(node: NodeOf[Lut]) -> Fit | None:

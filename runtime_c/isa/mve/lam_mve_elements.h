@@ -14,83 +14,32 @@
 
 #if LAM_MVE
 
-#define LAM_MVE_LIMITED \
-    "vmax.s32 q0, q0, q5\n" \
-    "vmin.s32 q0, q0, q6\n" \
-    "vstrb.32 q0, [%[y]], #4\n" \
-    "letp lr, 1b\n" \
-    "2:\n"
-
 /* Widening loads and narrowing stores take their address from r0 .. r7 only, hence "l". */
-#define LAM_MVE_ADD_SINGLE(LOAD) \
+#define LAM_MVE_ADD(LOAD) \
     __asm volatile( \
         "ldr %[p], [%[numbers], #0]\n" \
         "vdup.32 q2, %[p]\n" \
-        "ldr %[p], [%[numbers], #20]\n" \
+        "ldr %[p], [%[numbers], #16]\n" \
         "vdup.32 q5, %[p]\n" \
-        "ldr %[p], [%[numbers], #24]\n" \
+        "ldr %[p], [%[numbers], #20]\n" \
         "vdup.32 q6, %[p]\n" \
         "ldrd %[p], %[q], [%[numbers], #4]\n" \
-        "ldrd %[r], %[numbers], [%[numbers], #12]\n" \
+        "ldr %[numbers], [%[numbers], #12]\n" \
         "wlstp.32 lr, %[n], 2f\n" \
         "1:\n" \
         LOAD " q0, [%[a]], #4\n" \
         LOAD " q1, [%[b]], #4\n" \
         "vmlas.s32 q0, q2, %[q]\n" \
         "vmla.s32 q0, q1, %[p]\n" \
-        "vshl.s32 q0, %[r]\n" \
-        "vadd.i32 q0, q0, %[numbers]\n" \
-        LAM_MVE_LIMITED \
-        : [y] "+&l"(y), [a] "+&l"(a), [b] "+&l"(b), [numbers] "+&r"(numbers), [p] "=&r"(work[0]), [q] "=&r"(work[1]), \
-          [r] "=&r"(work[2]) \
+        "vshl.s32 q0, %[numbers]\n" \
+        "vmax.s32 q0, q0, q5\n" \
+        "vmin.s32 q0, q0, q6\n" \
+        "vstrb.32 q0, [%[y]], #4\n" \
+        "letp lr, 1b\n" \
+        "2:\n" \
+        : [y] "+&l"(y), [a] "+&l"(a), [b] "+&l"(b), [numbers] "+&r"(numbers), [p] "=&r"(work[0]), [q] "=&r"(work[1]) \
         : [n] "r"(n) \
         : "lr", "q0", "q1", "q2", "q5", "q6", "memory")
-
-/* Halves away from zero: one less before the rounding shift of a negative value.  Where no output is below the zero point it does
- * not matter for them. */
-#define LAM_MVE_AWAY \
-    "vshr.s32 q2, q0, #31\n" \
-    "vadd.i32 q0, q0, q2\n"
-
-#define LAM_MVE_ADD_TFLITE(LOAD, JOIN, LAST) \
-    __asm volatile( \
-        "ldr %[p], [%[numbers], #0]\n" \
-        "vdup.32 q3, %[p]\n" \
-        "ldr %[p], [%[numbers], #16]\n" \
-        "vdup.32 q4, %[p]\n" \
-        "ldr %[p], [%[numbers], #36]\n" \
-        "vdup.32 q5, %[p]\n" \
-        "ldr %[p], [%[numbers], #40]\n" \
-        "vdup.32 q6, %[p]\n" \
-        "ldrd %[p], %[q], [%[numbers], #4]\n" \
-        "ldr %[r], [%[numbers], #12]\n" \
-        "ldrd %[s], %[t], [%[numbers], #20]\n" \
-        "ldrd %[u], %[numbers], [%[numbers], #28]\n" \
-        "wlstp.32 lr, %[n], 2f\n" \
-        "1:\n" \
-        LOAD " q0, [%[a]], #4\n" \
-        LOAD " q1, [%[b]], #4\n" \
-        "vmlas.s32 q0, q3, %[r]\n" \
-        "vmlas.s32 q1, q4, %[s]\n" \
-        "vqrdmulh.s32 q0, q0, %[p]\n" LAM_MVE_AWAY \
-        "vrshl.s32 q0, %[q]\n" \
-        JOIN " q0, q1, q0\n" \
-        "vqrdmulh.s32 q0, q0, %[t]\n" LAST \
-        "vrshl.s32 q0, %[u]\n" \
-        "vadd.i32 q0, q0, %[numbers]\n" \
-        LAM_MVE_LIMITED \
-        : [y] "+&l"(y), [a] "+&l"(a), [b] "+&l"(b), [numbers] "+&r"(numbers), [p] "=&r"(work[0]), [q] "=&r"(work[1]), \
-          [r] "=&r"(work[2]), [s] "=&r"(work[3]), [t] "=&r"(work[4]), [u] "=&r"(work[5]) \
-        : [n] "r"(n) \
-        : "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "memory")
-#define LAM_MVE_ADD_JOINED(LOAD, JOIN) \
-    do { \
-        if (rectified) { \
-            LAM_MVE_ADD_TFLITE(LOAD, JOIN, ""); \
-        } else { \
-            LAM_MVE_ADD_TFLITE(LOAD, JOIN, LAM_MVE_AWAY); \
-        } \
-    } while (0)
 
 #define LAM_MVE_FACTORS_ALL(MODE) \
     "ldr %[p], [%[numbers], #0]\n" \
@@ -149,51 +98,22 @@ static inline int32_t lam_mve_element(const uint8_t *x, int32_t i, int is_unsign
 
 #endif
 
-/* y = ((numbers[2] + numbers[0] * a + numbers[1] * b) >> -numbers[3]) + numbers[4], limited to numbers[5 .. 6]. */
-static inline void lam_mve_add_single(uint8_t *y, const uint8_t *a, const uint8_t *b, int32_t n, const int32_t *numbers,
-                                      int is_unsigned)
+/* y = (numbers[2] + numbers[0] * a + numbers[1] * b) >> -numbers[3], limited to numbers[4 .. 5]. */
+static inline void lam_mve_add(uint8_t *y, const uint8_t *a, const uint8_t *b, int32_t n, const int32_t *numbers,
+                               int is_unsigned)
 {
 #if LAM_MVE
-    int32_t work[3];
+    int32_t work[2];
     if (is_unsigned) {
-        LAM_MVE_ADD_SINGLE("vldrb.u32");
+        LAM_MVE_ADD("vldrb.u32");
     } else {
-        LAM_MVE_ADD_SINGLE("vldrb.s32");
+        LAM_MVE_ADD("vldrb.s32");
     }
 #else
     for (int32_t i = 0; i < n; i++) {
         const int32_t sum =
             numbers[2] + numbers[0] * lam_mve_element(a, i, is_unsigned) + numbers[1] * lam_mve_element(b, i, is_unsigned);
-        y[i] = (uint8_t)lam_clamp_i32((sum >> -numbers[3]) + numbers[4], numbers[5], numbers[6]);
-    }
-#endif
-}
-
-/* TFLite's sum: u = a * numbers[0] + numbers[3] scaled by numbers[1], numbers[2] (multiplier, exponent below 0),
- * v = b * numbers[4] + numbers[5], then v + u or v - u scaled by numbers[6], numbers[7], plus numbers[8], limited to
- * numbers[9 .. 10].  `rectified`: numbers[9] is not below numbers[8]. */
-static inline void lam_mve_add_tflite(uint8_t *y, const uint8_t *a, const uint8_t *b, int32_t n, const int32_t *numbers,
-                                      int is_unsigned, int minus, int rectified)
-{
-#if LAM_MVE
-    int32_t work[6];
-    if (is_unsigned && minus) {
-        LAM_MVE_ADD_JOINED("vldrb.u32", "vsub.i32");
-    } else if (is_unsigned) {
-        LAM_MVE_ADD_JOINED("vldrb.u32", "vadd.i32");
-    } else if (minus) {
-        LAM_MVE_ADD_JOINED("vldrb.s32", "vsub.i32");
-    } else {
-        LAM_MVE_ADD_JOINED("vldrb.s32", "vadd.i32");
-    }
-#else
-    (void)rectified;
-    for (int32_t i = 0; i < n; i++) {
-        const int32_t u = lam_requant_tflite(
-            lam_mve_element(a, i, is_unsigned) * numbers[0] + numbers[3], numbers[1], numbers[2]);
-        const int32_t v = lam_mve_element(b, i, is_unsigned) * numbers[4] + numbers[5];
-        y[i] = (uint8_t)lam_requant_tflite_q(
-            minus ? v - u : v + u, numbers[6], numbers[7], numbers[8], numbers[9], numbers[10]);
+        y[i] = (uint8_t)lam_clamp_i32(sum >> -numbers[3], numbers[4], numbers[5]);
     }
 #endif
 }

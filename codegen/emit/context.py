@@ -40,12 +40,13 @@ if TYPE_CHECKING:
 
 @record
 class ParamsView:
-    """One layer's parameters: an object of a struct."""
+    """One layer's parameters: an object of a struct, at a multiple of `alignment` where that is above 1."""
 
     symbol: str
     struct: str
     title: str
     offset: int
+    alignment: int
     arrays: tuple[ArrayView, ...]
 
 
@@ -245,7 +246,7 @@ def _params_view(params: Params, names: Names, *, spelled: bool = True) -> Param
         for f in params.fields
     )
     struct = names.structs[tuple(FieldView(a.name, a.ctype, a.count, a.offset) for a in arrays)]
-    return ParamsView(names.symbol(params), struct, comment(params.name), params.offset, arrays)
+    return ParamsView(names.symbol(params), struct, comment(params.name), params.offset, params.alignment, arrays)
 
 
 def _region_view(region: Region) -> RegionView:

@@ -26,14 +26,16 @@ class Field:
     """One array inside a layer's parameters: int8, uint8, int16, uint16, int32, uint32 or float32, flat.
 
     One that is made `later` has its type and size at once; it is packed when its values are first read, and then kept.
-    `about` says in a few words what its numbers mean, for readers of the C.
+    `about` says in a few words what its numbers mean, for readers of the C.  `alignment`, in bytes, is where it is read
+    fastest, if that is more than its type asks for.
     """
 
-    __slots__ = ("_pack", "_record", "_values", "about", "dtype", "name", "size")
+    __slots__ = ("_pack", "_record", "_values", "about", "alignment", "dtype", "name", "size")
 
     def __init__(self, name: str, values: Array, *, record: str = "", about: str = "") -> None:
         """A field whose values are at hand; `record` is the runtime's struct that gives each of them a name."""
         self.name = name
+        self.alignment = 1
         self.about = about
         self._record = record
         self.dtype: np.dtype[Any] = values.dtype
@@ -49,9 +51,12 @@ class Field:
         size: int,
         pack: Callable[[], Array],
         about: str = "",
+        *,
+        alignment: int = 1,
     ) -> Field:
         """A field that is packed if it is read: of a kernel that is not chosen nobody reads any."""
         field = cls(name, np.empty(0, dtype), about=about)
+        field.alignment = alignment
         field.size, field._values, field._pack = size, None, pack
         return field
 

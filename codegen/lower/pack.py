@@ -1,4 +1,7 @@
-"""Layout of parameters: fields by falling alignment, layers one after another, equal layers stored once."""
+"""Layout of parameters: fields by falling alignment, layers one after another, equal layers stored once.
+
+What is read in vectors comes first: a struct begins where its alignment says, and the first member with it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ PARAMS_ALIGN = 16
 
 def field_offsets(fields: Sequence[Field]) -> tuple[tuple[Field, ...], dict[str, int], int]:
     """Fields in memory order, the offset of each, and the total size in bytes."""
-    ordered = tuple(sorted(fields, key=lambda f: -f.values.dtype.itemsize))
+    ordered = tuple(sorted(fields, key=lambda f: (-f.alignment, -f.values.dtype.itemsize)))
     offsets: dict[str, int] = {}
     position = 0
     for field in ordered:
@@ -37,7 +40,8 @@ class ParamsPool:
         ordered, offsets, size = field_offsets(fields)
         key = tuple((f.name, f.values.dtype.str, f.values.tobytes()) for f in ordered)
         if key not in self._known:
-            start = -(-self.bytes // PARAMS_ALIGN) * PARAMS_ALIGN
+            align = max(PARAMS_ALIGN, *(field.alignment for field in ordered))
+            start = -(-self.bytes // align) * align
             self._known[key] = Params(name, start, size, ordered, offsets)
             self.placed.append(self._known[key])
             self.bytes = start + size

@@ -18,6 +18,8 @@ from codegen.ops import Conv2D, Dense
 from codegen.records import record
 
 LANES = 16
+LINE = 64
+"""Bytes of a vector, and of a line of a cache: a vector that lies across two takes two loads."""
 _IN_FLIGHT = 10
 """Sums that AVX-512 needs to keep both multipliers busy: two a cycle, five cycles each."""
 _INT32 = 1 << 31
@@ -57,7 +59,7 @@ X86 = Processor(
     name="x86",
     signed=False,
     registers=30,
-    pixels=12,
+    pixels=16,
     block=4,
     one_pixel=8,
     places=5,
@@ -231,7 +233,7 @@ def weights_field(sums: Weighted, runs: int, block: int, *, few: bool) -> Field:
     channels, taps = len(sums.weights), sums.weights[0].size
     size = channels * runs * -(-taps // runs // (8 if few else 4)) * 4
     split, order = sums.weights.reshape(channels, runs, -1), "in the order of lam_lanes_conv.h"
-    return Field.later("weights", np.int8, size, lambda: packed_weights(split, block, few=few), order)
+    return Field.later("weights", np.int8, size, lambda: packed_weights(split, block, few=few), order, alignment=LINE)
 
 
 def packed_weights(runs: Array, block: int, *, few: bool = False) -> Array:

@@ -13,6 +13,7 @@ from codegen.ir.quant import Array
 from codegen.kernels.conv2d import is_depthwise, padded_row
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.lanes.common import (
+    LINE,
     LanesRowsContext,
     Processor,
     byte_sums,
@@ -138,7 +139,7 @@ def _params(on: Processor, sums: Weighted, k: LanesDepthwiseContext) -> tuple[Fi
     fields = tuple(_in_lanes(f, lanes, k.channels) for f in sum_fields(on, sums))
     taps, order = sums.weights[0].size, "[rows][columns][channels], channels in the order of lanes"
     size = -(-taps // (2 if k.rq.few else 1)) * channel.size
-    return (fill_field(on, sums), *fields, Field.later("weights", np.int8, size, by_tap, order))
+    return (fill_field(on, sums), *fields, Field.later("weights", np.int8, size, by_tap, order, alignment=LINE))
 
 
 def _in_lanes(field: Field, lanes: Array, channels: int) -> Field:

@@ -19,7 +19,7 @@
 #include "lam_lanes_requant.h"
 #include "lam_order.h"
 
-#define LAM_LANES_PIXELS 12
+#define LAM_LANES_PIXELS 16
 #define LAM_LANES_VECTORS 8
 
 /* Literals of a layer; steps are in bytes.

@@ -14,6 +14,13 @@ All accumulators together leave a range about a hundredth of the multiplier wide
 `addend` holds zero point and rounding and is moved from there, in steps of 256 that leave the shift in its last byte,
 until some whole `offset`, which goes into the bias, falls into the range.  It is the same staircase then: not nearly
 the same.
+
+`halved_line_of` has a shift of one for all channels, which instructions that saturate have for nothing:
+
+    saturate((((acc + offset) * multiplier >> 32) + addend) >> 1)
+
+Multipliers have about 25 bits then, which leaves the line less choice; that a channel's sums reach only so far gives
+some of it back.  Mode `single` is one product and one sum by its definition, and has such a line as well.
 """
 
 from __future__ import annotations
@@ -44,6 +51,12 @@ _TRIED = ((0, 1025), *((by, len(_STEPS)) for by in sorted(range(-8, 9), key=abs)
 Most ranges need few; the steps of some multipliers fall on few places, and another one is as good.
 """
 
+_EVEN_STEPS = 2 * np.array(sorted(range(-4096, 4096), key=abs), np.int64)
+_TRIED_HALVED = ((0, 257), *((by, len(_EVEN_STEPS)) for by in sorted(range(-8, 9), key=abs)))
+"""The same of lines that are halved, whose addends have 16 bits."""
+_FURTHEST = 1 << 29
+"""Offsets are no larger, which a bias has room for."""
+
 
 @record(eq=False)
 class Line:
@@ -58,6 +71,15 @@ def line_fields(requant: Requant, line: Line, reader: str) -> tuple[Field, Field
     """Params `multiplier` and `shift`, whose last byte that is, for what reads them in C."""
     about = f"{whose_factors(requant)}, of {reader}"
     return Field("multiplier", line.multiplier, about=about), Field("shift", line.addend, about=about)
+
+
+@record(eq=False)
+class HalvedLine:
+    """The numbers of each channel; `addend` has 16 bits."""
+
+    multiplier: Array
+    addend: Array
+    offset: Array
 
 
 @lru_cache(maxsize=512)
@@ -92,12 +114,58 @@ def line_of(requant: Requant, reach: int) -> Line | None:
     return None
 
 
-def _firsts(requant: Requant, outputs: Array, reach: int) -> Array:
+@lru_cache(maxsize=512)
+def halved_line_of(requant: Requant, reach: tuple[int, ...], odd: int) -> HalvedLine | None:
+    """The numbers for accumulators of at most `reach` in size, channel by channel; None where one has none.
+
+    Addends are even, but for that of channel `odd`.
+    """
+    if max(reach) >= _REACH or requant.low >= requant.high or not _is_straight(requant):
+        return None
+    count, most = len(reach), np.array(reach, np.int64)
+    multipliers, shifts = (np.broadcast_to(values, count).tolist() for values in (requant.multiplier, requant.shift))
+    each = replace(requant, multiplier=tuple(multipliers), shift=tuple(shifts))
+    outputs = np.arange(requant.low + 1, requant.high + 1, dtype=np.int64)[:, None]
+    firsts = _firsts(each, outputs, most)
+    factor = np.clip(np.rint(np.ldexp(_factors(each), 33)), 1, _INT32.max).astype(np.int64)
+    centre = 2 * requant.zero_point + (np.arange(count) == odd)
+    line = HalvedLine(factor.astype(np.int32), np.zeros(count, np.int16), np.zeros(count, np.int64))
+    left = np.arange(count)
+    for by, steps in _TRIED_HALVED:
+        multiplier = np.clip(factor[left] + by, 1, _INT32.max)
+        least, until = _range(outputs, firsts[:, left], most[left], multiplier, np.ones(1, np.int64))
+        addends = centre[left] + _EVEN_STEPS[:steps, None]
+        offsets = np.clip((until - 1 - (addends << 32)) // multiplier, -_FURTHEST, _FURTHEST)
+        within = _is_in_range(multiplier, addends, offsets, least, until)
+        found = within.any(0)
+        at, which = within.argmax(0)[found], left[found]
+        line.multiplier[which], line.offset[which] = multiplier[found], offsets[at, np.flatnonzero(found)]
+        line.addend[which] = addends[at, np.flatnonzero(found)]
+        left = left[~found]
+        if not left.size:
+            return line
+    return None
+
+
+def _is_straight(requant: Requant) -> bool:
+    """Whether steps may lie on one line."""
+    if requant.mode == "tflite":
+        return requant.zero_point <= requant.low and max(requant.shift) < 0
+    return requant.mode == "single" and requant.rounding == "half_up"
+
+
+def _factors(requant: Requant) -> Array:
+    """What sums are multiplied by; the least there is for 0."""
+    exponent = np.array(requant.shift, np.float64)
+    places = -exponent if requant.mode == "single" else exponent - 31
+    factors: Array = np.maximum(np.array(requant.multiplier, np.float64), 1) * np.exp2(places)
+    return factors
+
+
+def _firsts(requant: Requant, outputs: Array, reach: int | Array) -> Array:
     """The first accumulator that becomes an output or more: -reach if all do, reach + 1 if none does."""
     free = replace(requant, low=_INT32.min, high=_INT32.max)
-    multiplier, exponent = np.array(requant.multiplier, np.float64), np.array(requant.shift, np.float64)
-    factor = np.maximum(multiplier, 1) * np.exp2(exponent - 31)
-    near = np.ceil((outputs - requant.zero_point - 0.5) / factor)
+    near = np.ceil((outputs - requant.zero_point - 0.5) / _factors(requant))
     near = np.clip(near, -reach, reach + 1).astype(np.int64)
     below = sum((scaled(free, near + by) < outputs).astype(np.int64) for by in (-1, 0, 1))
     firsts: Array = np.clip(near - 1 + below, -reach, reach + 1)
@@ -106,7 +174,7 @@ def _firsts(requant: Requant, outputs: Array, reach: int) -> Array:
     return firsts
 
 
-def _range(outputs: Array, firsts: Array, reach: int, multiplier: Array, shift: Array) -> tuple[Array, Array]:
+def _range(outputs: Array, firsts: Array, reach: int | Array, multiplier: Array, shift: Array) -> tuple[Array, Array]:
     """From where to where offset * multiplier + addend * 2^32 may be, channel by channel."""
     ends = outputs << (32 + shift)
     least = np.where(firsts > reach, -_ANYWHERE, ends - firsts * multiplier)

@@ -15,7 +15,7 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType
 from codegen.kernels.common import end_values, is_wide, requant_takes, weight_shift
 from codegen.ops import Conv2D, Dense
-from codegen.ops.accumulator import folded_bias
+from codegen.ops.accumulator import channel_ends, folded_bias
 from codegen.records import record
 
 BYTES = (DType.S8, DType.U8)
@@ -45,6 +45,12 @@ class Weighted:
     def reach(self) -> int:
         """Largest size of the accumulator's end value."""
         return max(map(abs, self.bounds))
+
+    @cached_property
+    def reaches(self) -> tuple[int, ...]:
+        """Largest size of each output channel's end value."""
+        low, high = channel_ends(self.weights, self.bias, self.op.x_zero_point, self.x)
+        return tuple(np.maximum(np.abs(low), np.abs(high)).tolist())
 
     @cached_property
     def wide(self) -> bool:

@@ -47,7 +47,7 @@ ONCE = {
 
 _PANELS = {1: 260, 2: 350, 3: 450}
 """Bytes of a panel of so many pixels."""
-_MODES = ("low", "tflite", "single")
+_MODES = ("lined", "tflite", "single")
 ONCE |= {
     f"lam_panel_{n}{wide}_{mode}_{y}": size
     for n, size in _PANELS.items()

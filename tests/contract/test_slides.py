@@ -48,8 +48,12 @@ def depthwise(
     bits: int = 0,
     reach: int = 127,
     gain: float = 1.0,
+    more: int = 0,
 ) -> str:
-    """Weights up to `reach`, the least of which is 1 less, in `bits` where they are few; factors times `gain`."""
+    """Weights up to `reach`, the least of which is 1 less, in `bits` where they are few; factors times `gain`.
+
+    `more` is added to the first channel's bias.
+    """
     kind = s.values[x].type
     channels = kind.shape[3]
     most = (1 << (bits - 1)) - 1 if bits else reach
@@ -60,6 +64,7 @@ def depthwise(
     scale = float(np.float32(1 / np.sqrt(h.size * w.size)))
     requant = step_of(mode, scale, factors, Quant(1.0, zero_point), y)
     bias = s.rng.integers(-4 * most, 4 * most, channels).astype(np.int32)
+    bias[0] += more
     zero = 133 if kind.dtype is U8 else -7
     op = Conv2D(h, w, channels, zero, requant, y, Quant(1.0, zero_point))
     held = s.const(weights)
@@ -79,6 +84,9 @@ def layers(s: Sketch) -> Iterator[str]:
             yield depthwise(s, x, Window(3, 1), "single", S8)
             yield depthwise(s, x, Window(3, 2, 1, 0, 1), "tflite", U8, low)
             yield depthwise(s, x, Window(3, 3, 1, 1, 0), "tflite", S8, low)
+    modes: tuple[Mode, ...] = ("tflite", "single")
+    for mode in modes:  # no line has room for such a bias
+        yield depthwise(s, s.input((1, 3, 7, 5), name=f"large_{mode}"), SAME, mode, S8, low=True, more=1 << 24)
     far = s.input((1, 2, 4, 900), name="far")
     yield depthwise(s, far, SAME, "tflite", S8, low=True)
     more = s.input((1, 2, 9, 2), name="more")
@@ -135,7 +143,7 @@ def forms_of(graph: Graph) -> list[Form]:
 def test_slides_serve_all_of_them() -> None:
     forms = forms_of(slides())
     assert {form.kernel for form in forms} == {"dsp_slides"}
-    assert {form.context.rq.form for form in forms} == {"low", "tflite", "single", "raised"}
+    assert {form.context.rq.form for form in forms} == {"lined", "low", "tflite", "single", "raised"}
     assert {v.pixels for form in forms for v in form.context.variants} == set(range(1, 7))
 
 

@@ -7,6 +7,8 @@ also says how the weights lie).  Kernel rows of a column are packed together whe
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from codegen.ir.form import Field, Scratch, Told
@@ -15,6 +17,7 @@ from codegen.ir.quant import Array, Requant
 from codegen.ir.shape import row_pixels
 from codegen.kernels.common import range_field
 from codegen.kernels.conv2d import inner_columns, is_pointwise
+from codegen.kernels.dsp.factors import Factors, factors_of, with_line
 from codegen.kernels.dsp.words import panel_words
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant, filled, takes_one_product
 from codegen.kernels.kernel import Fit, Kernel
@@ -202,11 +205,22 @@ def _sums(node: Node, wide: bool) -> tuple[Weighted, FastRequant] | None:
     return sums, rq
 
 
+def _in_assembly(sums: Weighted, rq: FastRequant) -> FastRequant:
+    """The form of the panels' own assembly: a line where there is one."""
+    own = replace(rq, form="tflite") if rq.form == "low" else rq
+    return with_line(sums, own, _last_pair(len(sums.weights)))
+
+
+def _last_pair(channels: int) -> int:
+    """The first channel of the last two."""
+    return channels // 2 * 2 - 2
+
+
 def _fit_pointwise(node: Node, wide: bool) -> Fit | None:
     found = _sums(node, wide)
     if found is None or not is_pointwise(node.op):
         return None
-    sums, rq = found
+    sums, rq = found[0], _in_assembly(*found)
     y, piece = node.outs[0], node.ins[0].shape[-1]
     groups, width = -(-piece // 4), row_pixels(y.shape)
     odd_at = _odd_at(y.shape[-1], groups, wide)
@@ -221,8 +235,10 @@ def _fit_window(node: NodeOf[Conv2D], wide: bool, *, whole: bool = False) -> Fit
     found = _sums(node, wide)
     if found is None or node.op.groups != 1 or (whole and not _is_large(node)):
         return None
-    k = _window_context(node, *found, wide, by_row=not whole and _is_large(node))
-    sums, piece = found[0], Scratch("edge", k.joined or (k.piece if k.has_edges else 0))
+    by_row = not whole and _is_large(node)
+    sums, rq = found if by_row else (found[0], _in_assembly(*found))
+    k = _window_context(node, sums, rq, wide, by_row=by_row)
+    piece = Scratch("edge", k.joined or (k.piece if k.has_edges else 0))
     headers = ("lam_gather.h",) if k.has_edges else ()
     zero = sums.zero_fields(padded=k.has_edges)
     scratch = (Scratch("columns", 4 * k.column_words), Scratch("sums", 4 * k.sums_words), piece)
@@ -290,38 +306,27 @@ def _stream(sums: Weighted, k: PanelContext, pieces: int) -> Field:
 
 
 def _streamed(sums: Weighted, k: PanelContext, pieces: int) -> Array:
-    multiplier, shift = packed_factors(sums, k.rq, k.c_out)
-    weights, bias = sums.weights.reshape(k.c_out, -1), sums.folded
-    parts = [
-        _together(bias[: k.paired], weights[: k.paired], multiplier[: k.paired], shift[: k.paired], 2, pieces, k.wide)
-        if k.paired
-        else np.empty(0, np.uint32)
-    ]
-    if k.c_out % 2:
-        last = slice(k.paired, None)
-        parts.append(_together(bias[last], weights[last], multiplier[last], shift[last], 1, pieces, k.wide))
+    found = factors_of(sums, k.rq, _last_pair(k.c_out))
+    weights = sums.weights.reshape(k.c_out, -1)
+    parts = []
+    for together, channels in ((2, slice(k.paired)), (1, slice(k.paired, None))):
+        own = Factors(found.bias[channels], found.multiplier[channels], found.place[channels])
+        words = panel_words(weights[channels], pieces, together, wide=k.wide) if len(own.bias) else None
+        if words is not None:
+            parts.append(_together(words, own, together, lined=k.rq.form == "lined"))
     return np.concatenate(parts)
 
 
-def packed_factors(sums: Weighted, rq: FastRequant, channels: int) -> tuple[Array, Array]:
-    """Multipliers as lam_armv7em_byte.h takes them, uint32, and shifts, of each channel."""
-    fields = {field.name: field.values for field in fast_fields(sums.op.requant, sums.reach, channels)}
-    names = ("multiplier", "shift")
-    multiplier, shift = (np.broadcast_to(fields[name], channels).astype(np.uint32) for name in names)
-    return multiplier << np.uint32(rq.form in ("tflite", "low")), shift
-
-
-def _together(
-    bias: Array, weights: Array, multiplier: Array, shift: Array, together: int, pieces: int, wide: bool
-) -> Array:
-    """Channels `together` at a time; of pairs the last one says so."""
-    words = panel_words(weights, pieces, together, wide=wide)
+def _together(words: Array, own: Factors, together: int, *, lined: bool) -> Array:
+    """Channels `together` at a time; of pairs the last one says so: its addend is odd, or a bit stands above shifts."""
     turns = len(words)
-    shifts = (shift.reshape(turns, together) << (8 * np.arange(together, dtype=np.uint32))).sum(axis=1, keepdims=True)
-    if together == 2:
-        shifts[-1] |= np.uint32(1 << 31)
-    heads = bias.astype(np.int32).view(np.uint32).reshape(turns, together)
-    columns = (heads, words, multiplier.reshape(turns, together), shifts.astype(np.uint32))
+    wide, mask = (16, 0xFFFF if together == 2 else 0xFFFFFFFF) if lined else (8, 0xFF)
+    places = own.place.astype(np.int64).reshape(turns, together) & mask
+    joined = (places << (wide * np.arange(together))).sum(axis=1, keepdims=True).astype(np.uint32)
+    if together == 2 and not lined:
+        joined[-1] |= np.uint32(1 << 31)
+    heads = own.bias.view(np.uint32).reshape(turns, together)
+    columns = (heads, words, own.multiplier.reshape(turns, together), joined)
     return np.concatenate(columns, axis=1).reshape(-1)
 
 

@@ -23,7 +23,7 @@ from codegen.kernels.blocked.depthwise import Input, Variant, variant_of
 from codegen.kernels.blocked.registers import Choice, Slide, covers
 from codegen.kernels.common import range_field
 from codegen.kernels.conv2d import is_depthwise
-from codegen.kernels.dsp.panels import packed_factors
+from codegen.kernels.dsp.factors import factors_of, with_line
 from codegen.kernels.dsp.words import pack_row_pairs, row_pair_bytes
 from codegen.kernels.fast import FastRequant, fast_requant
 from codegen.kernels.kernel import Fit, Kernel
@@ -36,7 +36,9 @@ MOST_PIXELS = 6
 _REACH = 4095
 """The largest offset of a load."""
 FACTOR_BYTES = 9
-"""Bytes of a channel's shift, bias and multiplier, behind its weights."""
+"""Bytes of a channel's shift, bias and multiplier, behind its weights; of an addend two, and then three of the bias."""
+_BIAS_BITS = 24
+"""Of the bias of a channel whose outputs take one product and one sum."""
 _FORMS = ("single", "raised", "tflite", "low")
 Blocks: TypeAlias = tuple[tuple[Variant, ...], tuple[tuple[Piece, int], ...]]
 """The different blocks of a row, and its pieces, each with the index of its block."""
@@ -139,7 +141,7 @@ def _fit(node: NodeOf[Conv2D], *, small: bool = False) -> Fit | None:
     blocks = choose_blocks(_BYTES, node.op.w, node.ins[0].shape, node.outs[0].shape, small=small)
     if blocks is None:
         return None
-    sums, rq = found
+    sums, rq = found[0], with_line(*found, node.ins[0].shape[3] - 1, _BIAS_BITS)
     k = SlideContext(sums.x.value, node.ins[0].shape[3], node.op.w.stride, *blocks, rq)
     return fit_of(node, sums, k, row_mix(_BYTES, blocks, k.channels))
 
@@ -209,12 +211,26 @@ def _stream(sums: Weighted, k: SlideContext) -> Field:
 
 
 def _streamed(sums: Weighted, k: SlideContext) -> Array:
-    multiplier, shift = packed_factors(sums, k.rq, k.channels)
-    ends = 2 * shift
-    ends[-1] += 1
-    numbers = (sums.folded.astype("<i4"), multiplier.astype("<u4"))
-    factors = (ends.astype(np.uint8)[:, None], *(n.view(np.uint8).reshape(-1, 4) for n in numbers))
+    found = factors_of(sums, k.rq, k.channels - 1)
+    bias = _bytes(found.bias.astype("<i4"))
+    if k.rq.form == "lined":
+        own = (_bytes(found.place.astype("<i2")), bias[:, : _BIAS_BITS // 8])
+    else:
+        own = (_bytes(_with_end(found.place)), bias)
+    factors = (*own, _bytes(found.multiplier.astype("<u4")))
     return np.concatenate((pack_row_pairs(sums.weights, sums.bits), *factors), axis=1).reshape(-1)
+
+
+def _bytes(numbers: Array) -> Array:
+    """[numbers, bytes of each]."""
+    return numbers.view(np.uint8).reshape(len(numbers), -1)
+
+
+def _with_end(shift: Array) -> Array:
+    """Twice the shifts, and 1 more of the last one."""
+    ends = 2 * shift.astype(np.uint8)
+    ends[-1] += 1
+    return ends
 
 
 def _fit_small(node: NodeOf[Conv2D]) -> Fit | None:

@@ -9,7 +9,8 @@
  *   the bias of both
  *   for each group: the four weights of the first channel as a word, those of the second one
  *   the multiplier of both
- *   the shift of the first in the lowest 8 bits, that of the second in the next; the highest bit says that these are the last
+ *   the shift of the first in the lowest 8 bits, that of the second in the next; the highest bit says that these are the last.
+ *   LINED has the addend of the first in the lower half, that of the second in the upper one, and the lowest bit says it
  *
  * Where a window has several rows, each begins a group, filled up with zeros.  Multipliers and shifts are those of lam_twice_*
  * (lam_requant_fast.h): of SINGLE the right shift less 33.  TFLITE multipliers stand there doubled, as SMMLAR takes them beside the sum itself: without a sign, less 2^32.  A channel
@@ -264,22 +265,33 @@ LAM_INLINE void lam_panel_odd(const lam_panel *panel, const uint32_t *w, uint8_t
 #define LAM_FIRST_1 LAM_NEXT_1
 #define LAM_BYTES_1 "38"
 
+/* Before the outputs of the first channel and of the second one: N says whether they are the last. */
+#define LAM_BEFORE_TFLITE ""
+#define LAM_BEFORE_SINGLE ""
+#define LAM_BEFORE_LINED "sxth r5, r4\n\t"
+#define LAM_BETWEEN_TFLITE "asrs r4, r4, #8\n\t"
+#define LAM_BETWEEN_SINGLE LAM_BETWEEN_TFLITE
+#define LAM_BETWEEN_LINED "asr.w r5, r4, #16\n\tlsls r4, r4, #31\n\t"
+
 /* From sums to bytes, which are stored: those of the first pixel at r6, which is moved on, of others r7 bytes further each. */
 #define LAM_STORED(store, saturate, a, m, to) store(saturate, a, m) "strb " a ", " to "\n\t"
 #define LAM_STORE_2 "[r6, r7]"
 #define LAM_STORE_3 "[r6, r7, lsl #1]"
 #define LAM_STORE_1 "[r6], #1"
-#define LAM_STORES_3(store, saturate) \
+#define LAM_STORES_3(store, saturate, before, between) \
+    before \
     LAM_STORED(store, saturate, "r9", "r2", LAM_STORE_2) LAM_STORED(store, saturate, "r10", "r2", LAM_STORE_3) \
-    LAM_STORED(store, saturate, "r8", "r2", LAM_STORE_1) "asrs r4, r4, #8\n\t" \
+    LAM_STORED(store, saturate, "r8", "r2", LAM_STORE_1) between \
     LAM_STORED(store, saturate, "r12", "r3", LAM_STORE_2) LAM_STORED(store, saturate, "lr", "r3", LAM_STORE_3) \
     LAM_STORED(store, saturate, "r11", "r3", LAM_STORE_1)
-#define LAM_STORES_2(store, saturate) \
+#define LAM_STORES_2(store, saturate, before, between) \
+    before \
     LAM_STORED(store, saturate, "r9", "r2", LAM_STORE_2) LAM_STORED(store, saturate, "r8", "r2", LAM_STORE_1) \
-    "asrs r4, r4, #8\n\t" \
+    between \
     LAM_STORED(store, saturate, "r12", "r3", LAM_STORE_2) LAM_STORED(store, saturate, "r11", "r3", LAM_STORE_1)
-#define LAM_STORES_1(store, saturate) \
-    LAM_STORED(store, saturate, "r8", "r2", LAM_STORE_1) "asrs r4, r4, #8\n\t" \
+#define LAM_STORES_1(store, saturate, before, between) \
+    before \
+    LAM_STORED(store, saturate, "r8", "r2", LAM_STORE_1) between \
     LAM_STORED(store, saturate, "r11", "r3", LAM_STORE_1)
 
 /* Behind the first group: jump into a turn so that what is left ends with it, then whole turns until the columns end.  Where
@@ -349,7 +361,7 @@ LAM_INLINE void lam_panel_odd(const lam_panel *panel, const uint32_t *w, uint8_t
     } while (0)
 #define LAM_PANEL_OF(pixels, mode, type) \
     LAM_PANEL_ASM(LAM_PIXELS_##pixels, LAM_FIRST_##pixels, LAM_NEXT_##pixels, LAM_BYTES_##pixels, \
-                  LAM_STORES_##pixels(LAM_BYTE_##mode, LAM_SATURATE_##type))
+                  LAM_STORES_##pixels(LAM_BYTE_##mode, LAM_SATURATE_##type, LAM_BEFORE_##mode, LAM_BETWEEN_##mode))
 #define LAM_PIXELS_1 "1"
 #define LAM_PIXELS_2 "2"
 #define LAM_PIXELS_3 "3"
@@ -388,6 +400,15 @@ LAM_INLINE void lam_panel_odd(const lam_panel *panel, const uint32_t *w, uint8_t
                          : "r2", "r3", "r4", "r5", "r6", "r8", "r9", "r10", "r11", "r12", "lr", "cc", "memory"); \
     } while (0)
 #else
+/* The shift of a channel, or its addend. */
+static inline int32_t lam_panel_place(uint32_t word, int32_t channel, int mode)
+{
+    if (mode != LAM_PANEL_LINED) {
+        return (int32_t)((word >> (8 * channel)) & 0xFFu);
+    }
+    return lam_low((channel == 0) ? word : word >> 16);
+}
+
 static inline void lam_panel_plain(const lam_panel *panel, uint8_t *y, int32_t pixels, int wide, int mode, int type)
 {
     const uint32_t *w = panel->weights;
@@ -398,11 +419,11 @@ static inline void lam_panel_plain(const lam_panel *panel, uint8_t *y, int32_t p
         }
         w = lam_panel_add(panel, w + 2, sums, pixels, 2, wide);
         for (int32_t j = 0; j < 2 * pixels; j++) {
-            const int32_t channel = j / pixels, shift = (int32_t)((w[2] >> (8 * channel)) & 0xFFu);
+            const int32_t channel = j / pixels;
             y[(j % pixels) * panel->channels + channel] =
-                lam_panel_byte(sums[j], w[channel], shift, panel->centre, mode, type);
+                lam_panel_byte(sums[j], w[channel], lam_panel_place(w[2], channel, mode), panel->centre, mode, type);
         }
-        last = (w[2] >> 31) != 0u;
+        last = (mode == LAM_PANEL_LINED) ? (w[2] & 1u) != 0u : (w[2] >> 31) != 0u;
     }
 }
 
@@ -429,14 +450,14 @@ LAM_PANEL void lam_panel_1_tflite_u8(const lam_panel *panel, uint8_t *y)
     LAM_PANEL_OF(1, TFLITE, U8);
 }
 
-LAM_PANEL void lam_panel_1_low_s8(const lam_panel *panel, uint8_t *y)
+LAM_PANEL void lam_panel_1_lined_s8(const lam_panel *panel, uint8_t *y)
 {
-    LAM_PANEL_OF(1, LOW, S8);
+    LAM_PANEL_OF(1, LINED, S8);
 }
 
-LAM_PANEL void lam_panel_1_low_u8(const lam_panel *panel, uint8_t *y)
+LAM_PANEL void lam_panel_1_lined_u8(const lam_panel *panel, uint8_t *y)
 {
-    LAM_PANEL_OF(1, LOW, U8);
+    LAM_PANEL_OF(1, LINED, U8);
 }
 
 LAM_PANEL void lam_panel_1_single_s8(const lam_panel *panel, uint8_t *y)
@@ -464,14 +485,14 @@ LAM_PANEL void lam_panel_2_tflite_u8(const lam_panel *panel, uint8_t *y)
     LAM_PANEL_OF(2, TFLITE, U8);
 }
 
-LAM_PANEL void lam_panel_2_low_s8(const lam_panel *panel, uint8_t *y)
+LAM_PANEL void lam_panel_2_lined_s8(const lam_panel *panel, uint8_t *y)
 {
-    LAM_PANEL_OF(2, LOW, S8);
+    LAM_PANEL_OF(2, LINED, S8);
 }
 
-LAM_PANEL void lam_panel_2_low_u8(const lam_panel *panel, uint8_t *y)
+LAM_PANEL void lam_panel_2_lined_u8(const lam_panel *panel, uint8_t *y)
 {
-    LAM_PANEL_OF(2, LOW, U8);
+    LAM_PANEL_OF(2, LINED, U8);
 }
 
 LAM_PANEL void lam_panel_2_single_s8(const lam_panel *panel, uint8_t *y)
@@ -499,14 +520,14 @@ LAM_PANEL void lam_panel_3_tflite_u8(const lam_panel *panel, uint8_t *y)
     LAM_PANEL_OF(3, TFLITE, U8);
 }
 
-LAM_PANEL void lam_panel_3_low_s8(const lam_panel *panel, uint8_t *y)
+LAM_PANEL void lam_panel_3_lined_s8(const lam_panel *panel, uint8_t *y)
 {
-    LAM_PANEL_OF(3, LOW, S8);
+    LAM_PANEL_OF(3, LINED, S8);
 }
 
-LAM_PANEL void lam_panel_3_low_u8(const lam_panel *panel, uint8_t *y)
+LAM_PANEL void lam_panel_3_lined_u8(const lam_panel *panel, uint8_t *y)
 {
-    LAM_PANEL_OF(3, LOW, U8);
+    LAM_PANEL_OF(3, LINED, U8);
 }
 
 LAM_PANEL void lam_panel_3_single_s8(const lam_panel *panel, uint8_t *y)

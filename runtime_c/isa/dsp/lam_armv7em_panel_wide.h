@@ -83,14 +83,14 @@ LAM_PANEL void lam_panel_1w_tflite_u8(const lam_panel *panel, uint8_t *y)
     LAM_WIDE_OF(1, TFLITE, U8);
 }
 
-LAM_PANEL void lam_panel_1w_low_s8(const lam_panel *panel, uint8_t *y)
+LAM_PANEL void lam_panel_1w_lined_s8(const lam_panel *panel, uint8_t *y)
 {
-    LAM_WIDE_OF(1, LOW, S8);
+    LAM_WIDE_OF(1, LINED, S8);
 }
 
-LAM_PANEL void lam_panel_1w_low_u8(const lam_panel *panel, uint8_t *y)
+LAM_PANEL void lam_panel_1w_lined_u8(const lam_panel *panel, uint8_t *y)
 {
-    LAM_WIDE_OF(1, LOW, U8);
+    LAM_WIDE_OF(1, LINED, U8);
 }
 
 LAM_PANEL void lam_panel_1w_single_s8(const lam_panel *panel, uint8_t *y)
@@ -118,14 +118,14 @@ LAM_PANEL void lam_panel_2w_tflite_u8(const lam_panel *panel, uint8_t *y)
     LAM_WIDE_OF(2, TFLITE, U8);
 }
 
-LAM_PANEL void lam_panel_2w_low_s8(const lam_panel *panel, uint8_t *y)
+LAM_PANEL void lam_panel_2w_lined_s8(const lam_panel *panel, uint8_t *y)
 {
-    LAM_WIDE_OF(2, LOW, S8);
+    LAM_WIDE_OF(2, LINED, S8);
 }
 
-LAM_PANEL void lam_panel_2w_low_u8(const lam_panel *panel, uint8_t *y)
+LAM_PANEL void lam_panel_2w_lined_u8(const lam_panel *panel, uint8_t *y)
 {
-    LAM_WIDE_OF(2, LOW, U8);
+    LAM_WIDE_OF(2, LINED, U8);
 }
 
 LAM_PANEL void lam_panel_2w_single_s8(const lam_panel *panel, uint8_t *y)
@@ -153,14 +153,14 @@ LAM_PANEL void lam_panel_3w_tflite_u8(const lam_panel *panel, uint8_t *y)
     LAM_WIDE_OF(3, TFLITE, U8);
 }
 
-LAM_PANEL void lam_panel_3w_low_s8(const lam_panel *panel, uint8_t *y)
+LAM_PANEL void lam_panel_3w_lined_s8(const lam_panel *panel, uint8_t *y)
 {
-    LAM_WIDE_OF(3, LOW, S8);
+    LAM_WIDE_OF(3, LINED, S8);
 }
 
-LAM_PANEL void lam_panel_3w_low_u8(const lam_panel *panel, uint8_t *y)
+LAM_PANEL void lam_panel_3w_lined_u8(const lam_panel *panel, uint8_t *y)
 {
-    LAM_WIDE_OF(3, LOW, U8);
+    LAM_WIDE_OF(3, LINED, U8);
 }
 
 LAM_PANEL void lam_panel_3w_single_s8(const lam_panel *panel, uint8_t *y)

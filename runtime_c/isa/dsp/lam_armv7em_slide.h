@@ -10,7 +10,7 @@
  *   (0, 2) (2, 0) (1, 2) (2, 1)    the first rows' in even places; from the second byte on the third row's, with
  *   (2, 2)                         this
  *   twice the shift, and 1 more where the channel is the last one
- *   the bias
+ *   the bias; of LINED the addend in 16 bits comes before a bias of 24
  *   the multiplier, as lam_armv7em_byte.h has it
  *
  * Multipliers and shifts are those of lam_twice_* (lam_requant_fast.h): of SINGLE the right shift less 33.  The portable twin says what is computed.  Sums wrap nowhere: the compiler has proved the bound of every partial sum.
@@ -68,10 +68,30 @@ typedef struct lam_slide {
 #define LAM_SLIDE_STORE(mode, type, sum, at) \
     LAM_BYTE_##mode(LAM_SATURATE_##type, LAM_SLIDE_SUM_##sum, "r3") "strb " LAM_SLIDE_SUM_##sum ", [r6" at "\n\t"
 
+/* The multiplier in r3, what else its mode needs in r4 and r5, y in r6, the carry: the channel is the last. */
+#define LAM_SLIDE_NUMBERS_TFLITE \
+    "ldrb r4, [r7, #-9]\n\t" \
+    "ldr r3, [r7, #-4]\n\t" \
+    "ldrd r5, r6, [sp, #4]\n\t" \
+    "lsrs r4, r4, #1\n\t"
+#define LAM_SLIDE_BIAS_TFLITE(sum) ""
+#define LAM_SLIDE_BIAS_LOW(sum) ""
+#define LAM_SLIDE_BIAS_SINGLE(sum) ""
+#define LAM_SLIDE_BIAS_RAISED(sum) ""
+#define LAM_SLIDE_BIAS_LINED(sum) "asr.w " sum ", " sum ", #8\n\t"
+#define LAM_SLIDE_NUMBERS_LOW LAM_SLIDE_NUMBERS_TFLITE
+#define LAM_SLIDE_NUMBERS_SINGLE LAM_SLIDE_NUMBERS_TFLITE
+#define LAM_SLIDE_NUMBERS_RAISED LAM_SLIDE_NUMBERS_TFLITE
+#define LAM_SLIDE_NUMBERS_LINED \
+    "ldrsh r5, [r7, #-9]\n\t" \
+    "ldr r3, [r7, #-4]\n\t" \
+    "ldr r6, [sp, #8]\n\t" \
+    "lsrs r4, r5, #1\n\t"
+
 /* All channels of a block: `last` is its last sum, whose register has the bias before; `two` the products of two rows, `third`
  * those of the third one, `stores` the outputs.  The compiler does not know what is on the stack meanwhile: r7, and the
  * weights, 2 * zero point + 1, y, and the pair of the inputs' zero point. */
-#define LAM_SLIDE_BLOCK(slide, last, two, third, stores) \
+#define LAM_SLIDE_BLOCK(mode, slide, last, two, third, stores) \
     do { \
         register const lam_slide *slide_ __asm__("r0") = (slide); \
         __asm__ volatile("push {r7}\n\t" \
@@ -83,17 +103,14 @@ typedef struct lam_slide {
                          "1:\n\t" \
                          "ldr r5, [r7], #18\n\t" \
                          "ldr r6, [r7, #-14]\n\t" \
-                         "ldr " LAM_SLIDE_SUM_##last ", [r7, #-8]\n\t" \
+                         "ldr " LAM_SLIDE_SUM_##last ", [r7, #-8]\n\t" LAM_SLIDE_BIAS_##mode(LAM_SLIDE_SUM_##last) \
                          "str.w r7, [sp]\n\t" \
                          "sxtb16 r7, r6\n\t" \
                          "sxtb16 r6, r5, ror #8\n\t" \
                          "sxtb16 r5, r5\n\t" two "ldr.w r7, [sp]\n\t" \
                          "ldr r6, [r7, #-13]\n\t" \
                          "sxtb16 r5, r6\n\t" \
-                         "asr.w r6, r6, #24\n\t" third "ldrb r4, [r7, #-9]\n\t" \
-                         "ldr r3, [r7, #-4]\n\t" \
-                         "ldrd r5, r6, [sp, #4]\n\t" \
-                         "lsrs r4, r4, #1\n\t" stores "str.w r6, [sp, #8]\n\t" \
+                         "asr.w r6, r6, #24\n\t" third LAM_SLIDE_NUMBERS_##mode stores "str.w r6, [sp, #8]\n\t" \
                          "bcc.w 1b\n\t" \
                          "add sp, sp, #16\n\t" \
                          "pop {r7}\n\t" \
@@ -127,14 +144,16 @@ static inline void lam_slide_plain(const lam_slide *slide, const lam_slide_shape
     static const uint8_t place[9] = {0, 1, 4, 2, 3, 6, 5, 7, 8};
     const uint8_t *w = slide->weights;
     for (int32_t channel = 0; channel < shape->channels; channel++, w += 18) {
+        const int32_t shift = (mode == LAM_PANEL_LINED) ? lam_low((uint32_t)w[9] | ((uint32_t)w[10] << 8)) : w[9] >> 1;
+        const int32_t bias = (mode == LAM_PANEL_LINED) ? (int32_t)lam_word(w + 10) >> 8 : (int32_t)lam_word(w + 10);
         for (int32_t p = 0; p < shape->pixels; p++) {
-            int32_t acc = (int32_t)lam_word(w + 10);
+            int32_t acc = bias;
             for (int32_t tap = 0; tap < 9; tap++) {
                 const int32_t column = p * shape->stride + tap % 3 - shape->before;
                 acc += (int8_t)w[place[tap]] * lam_slide_input(slide, shape, tap / 3, column, channel, is_signed);
             }
             slide->y[p * shape->channels + channel] =
-                lam_panel_byte(acc, lam_word(w + 14), w[9] >> 1, slide->centre, mode, type);
+                lam_panel_byte(acc, lam_word(w + 14), shift, slide->centre, mode, type);
         }
     }
 }

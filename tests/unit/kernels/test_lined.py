@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from codegen.ir.quant import Array, Requant
-from codegen.kernels.lined import line_of
+from codegen.kernels.lined import halved_line_of, line_of
 from codegen.ops.requantize import scaled
 
 REACH = 1 << 20
@@ -83,3 +83,60 @@ def test_what_has_no_line(requant: Requant) -> None:
 
 def test_larger_sums_than_tflite_is_exact_for_have_none() -> None:
     assert line_of(low(2), 1 << 30) is None
+
+
+def halved(requant: Requant, acc: Array, reach: tuple[int, ...], odd: int) -> Array:
+    """What blocks of assembly make of sums of any channel."""
+    line = halved_line_of(requant, reach, odd)
+    assert line is not None
+    assert line.addend.dtype == np.int16
+    assert (line.addend % 2 == (np.arange(len(reach)) == odd)).all(), "the lowest bit names one channel"
+    moved = acc + line.offset
+    assert np.abs(moved).max() < 1 << 31
+    made: Array = np.clip(
+        ((moved * line.multiplier.astype(np.int64) >> 32) + line.addend) >> 1, requant.low, requant.high
+    )
+    return made
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_halved_lines_give_every_output_as_well(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    factors = tuple(rng.integers(1 << 30, 1 << 31, 40)), tuple(rng.integers(-8, -4, 40))
+    requant = Requant("tflite", -128, -128, 127, *factors)
+    acc = sums(requant, 1 << 18)
+    assert (halved(requant, acc, (1 << 18,) * 40, seed) == scaled(requant, acc)).all()
+
+
+def test_halved_lines_of_mode_single_need_no_relu() -> None:
+    rng = np.random.default_rng(5)
+    factors = tuple(rng.integers(1 << 30, 1 << 31, 40)), tuple(rng.integers(36, 39, 40))
+    requant = Requant("single", -3, -128, 127, *factors)
+    acc = rng.integers(-(1 << 17), 1 << 17, (4000, 40))
+    ends = np.arange(-130.5, 131)[:, None] / np.array(factors[0]) * 2.0 ** np.array(factors[1])
+    near = np.clip(ends.astype(np.int64)[:, None] + np.arange(-2, 3)[None, :, None], -(1 << 17), 1 << 17).reshape(
+        -1, 40
+    )
+    every = np.concatenate([acc, near])
+    assert (halved(requant, every, (1 << 17,) * 40, 39) == scaled(requant, every)).all()
+
+
+def test_a_channel_whose_sums_hardly_reach_has_any_line() -> None:
+    requant = Requant("tflite", -128, -128, 127, ((1 << 31) - 1, 1_500_000_000), (-1, -8))
+    reach = (1, 1 << 16)
+    acc = np.stack([np.arange(-1, 2).repeat(300), np.linspace(-(1 << 16), 1 << 16, 900).astype(np.int64)], axis=1)
+    assert (halved(requant, acc, reach, -1) == scaled(requant, acc)).all()
+
+
+@pytest.mark.parametrize(
+    "requant",
+    [
+        Requant("tflite", 0, -128, 127, (1_234_567_890,), (-9,)),
+        Requant("tflite", -128, -128, 127, (1_234_567_890,), (0,)),
+        Requant("single", -128, -128, 127, (1 << 30,), (31,)),
+        Requant("ort", -128, -128, 127, scale=(0.001,)),
+    ],
+    ids=["halves to both sides", "factors of one half and more", "factors of one quarter and more", "real numbers"],
+)
+def test_what_has_no_halved_line(requant: Requant) -> None:
+    assert halved_line_of(requant, (1 << 20,), 0) is None

@@ -30,6 +30,7 @@ Node = NodeOf[Conv2D | Dense]
 
 _DSP, _WIDE = frozenset({"dsp"}), frozenset({"wide"})
 _MOST_PIXELS = 3
+_WORD = 4
 _MOST_STRAIGHT = 32
 """Bytes that are widened without a loop."""
 _STRAIGHT_PIECES = range(8, 17)
@@ -73,6 +74,15 @@ class PanelContext(PixelSizes):
     def suffix(self) -> str:
         """What names of panels have behind their pixels."""
         return f"{'w' if self.wide else ''}_{self.rq.form}_{self.rq.saturate}"
+
+
+@record
+class WordPart:
+    """What a word of a column has of a row: the word from byte `at` on, moved by whole bytes as C says it."""
+
+    row: int
+    at: int
+    moved: str = ""
 
 
 @record
@@ -161,6 +171,28 @@ class WindowPanelContext(PanelContext):
         return self.joined <= _MOST_STRAIGHT if self.joined else self.piece in _STRAIGHT_PIECES
 
     @property
+    def in_words(self) -> bool:
+        """Whether a column that is put together is made in registers, word by word, where it reads no padding."""
+        return self.straight and self.joined > 0 and self.pieces == 1 and self.piece >= _WORD
+
+    @property
+    def words(self) -> tuple[tuple[WordPart, ...], ...]:
+        """What each word of such a column has; of a word that ends behind the last byte, anything."""
+        return tuple(self._parts(at) for at in range(0, self.joined, _WORD))
+
+    def _parts(self, at: int) -> tuple[WordPart, ...]:
+        row, inside = divmod(at, self.piece)
+        here = self.piece - inside
+        if here >= _WORD:
+            return (WordPart(row, inside),)
+        end = WordPart(row, self.piece - _WORD, f">> {8 * (_WORD - here)}")
+        return (end,) if row + 1 == self.kernel_h else (end, WordPart(row + 1, 0, f"<< {8 * here}"))
+
+    def word_at(self, index: int, pixels: int) -> int:
+        """The place of a word's first pair in a column."""
+        return 2 * pixels * index
+
+    @property
     def step(self) -> int:
         """Bytes from where one pixel's piece of a row begins to the next one's."""
         return self.stride * self.c_in
@@ -180,10 +212,6 @@ class WindowPanelContext(PanelContext):
     def row_bytes(self) -> int:
         """Bytes of a kernel row's pieces."""
         return self.pieces * self.piece
-
-    def row_at(self, row: int) -> int:
-        """Where the bytes of a kernel row's pieces begin."""
-        return row * self.row_bytes
 
     def sums_of(self, pixels: int, channels: int) -> int:
         """Sums of so many pixels by so many channels."""

@@ -40,6 +40,13 @@ typedef struct lam_panel {
     int32_t centre;
 } lam_panel;
 
+/* Widen a word into a group of the first of `pixels` columns that share memory. */
+LAM_INLINE void lam_spread_word(uint32_t *to, uint32_t word, int32_t pixels, int is_signed)
+{
+    to[0] = is_signed ? lam_even_s8(word) : lam_even_u8(word);
+    to[pixels] = is_signed ? lam_odd_s8(word) : lam_odd_u8(word);
+}
+
 /* Widen `bytes` bytes into the first of `pixels` columns that share memory. */
 LAM_INLINE void lam_spread(uint32_t *to, const void *from, int32_t bytes, int32_t pixels, int is_signed)
 {

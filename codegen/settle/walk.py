@@ -230,8 +230,8 @@ def _held(graph: RealGraph) -> tuple[tuple[Storage, int], ...]:
     stored = [v.stored for v in graph.values.values() if v.data is not None and v.stored is not None]
     kinds = {(s.bits or 8 * s.dtype.itemsize, s.block) for s in stored}
     # a zero point may take the numbers of few bits beyond them
-    named: tuple[tuple[Storage, int], ...] = (("s4", 4), ("s8", 8))
-    blocks = {most: sorted({b for n, b in kinds if n <= most}, key=lambda b: (b > 0, -b)) for _, most in named}
+    named: tuple[tuple[Storage, int], ...] = (("s4", 4), ("u4", 4), ("s8", 8))
+    blocks = {most: sorted({b for n, b in kinds if n <= most}, key=lambda b: (b > 0, -b)) for most in (4, 8)}
     return tuple((name, block) for name, most in named for block in blocks[most])
 
 

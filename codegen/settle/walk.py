@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from codegen.errors import CompileError, FormUnsupported, ModelRejected, OperatorUnknown
+from codegen.errors import CompileError, FormUnsupported, ModelRejected, NothingComputed, OperatorUnknown
 from codegen.ir.graph import Graph, Interface
 from codegen.ir.quant import Mode, Storage
 from codegen.ir.real import RealGraph, RealNode, RealValue
@@ -199,7 +199,7 @@ class Settling:
     def _write_outputs(self) -> None:
         taken, names = {i.value for i in self.inputs}, {i.name for i in self.inputs}
         taken.update(s.value for s in self.ctx.builder.states)
-        for value, name in zip(self._graph.outputs, self._graph.faces or self._graph.outputs, strict=True):
+        for value, name in self._ports():
             if isinstance(self.ctx.states.get(value, POISON), Poison):
                 continue
             try:
@@ -208,6 +208,16 @@ class Settling:
             except CompileError as error:
                 trail = getattr(self.ctx.states[value], "trail", ())
                 self._demand(len(self._graph.nodes), NeedsFloat(trail, error), None, f"output '{name}'")
+
+    def _ports(self) -> Sequence[tuple[str, str]]:
+        """Values and names of the outputs; C has no arrays of none, so that those without elements are left out."""
+        ports = [*zip(self._graph.outputs, self._graph.faces or self._graph.outputs, strict=True)]
+        empty = [name for value, name in ports if 0 in self._graph.type(value).shape]
+        for name in empty:
+            self.ctx.note(f"output '{name}' has no elements, and is left out")
+        if empty and len(empty) == len(ports):
+            self._refuse(len(self._graph.nodes), NothingComputed("every output is without elements"), None, "outputs")
+        return [(value, name) for value, name in ports if name not in empty]
 
     def _demand(self, at: int, needed: NeedsFloat, node: RealNode | None, where: str = "") -> None:
         """Have nodes compute with real numbers in the next pass; where they did already, that is no way out."""

@@ -121,7 +121,7 @@ def unsigned(kind: str, block: int, zeros: bool) -> bytes:
     return onnx_model(nodes, ports_of(feeds), ["yq"], given, sets=21, ir_version=10).SerializeToString()
 
 
-@pytest.mark.parametrize("target", ["generic", "host", "cortex-m4", "cortex-m55", "aarch64"])
+@pytest.mark.parametrize("target", ["generic", "host", "cortex-m4", "cortex-m55", "aarch64", "gap8"])
 @pytest.mark.parametrize(
     ("kind", "whose"), [*((k, "channel") for k in SHAPES), ("MatMul", "group")], ids=lambda part: str(part)
 )

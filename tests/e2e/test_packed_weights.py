@@ -135,6 +135,31 @@ def test_zero_points_of_their_own_take_a_byte_each_and_not_one_for_each_weight(
     assert api.verify(own, target=target, goal="balanced", samples=2).equal
 
 
+def flattened(block: int) -> bytes:
+    """A map that is flattened channel by channel, as ONNX has it, before weights with or without blocks."""
+    made = onnx.load_from_string(unsigned("MatMul", block, True))
+    node, graph = onnx.helper.make_node, made.graph
+    head = [
+        node("DequantizeLinear", ["map", "xs", "xz"], ["m"]),
+        node("AveragePool", ["m"], ["p"], kernel_shape=[2, 2], strides=[2, 2]),
+        node("QuantizeLinear", ["p", "xs", "xz"], ["pq"]),
+        node("DequantizeLinear", ["pq", "xs", "xz"], ["pd"]),
+        node("Flatten", ["pd"], ["x"]),
+    ]
+    kept = [*head, *graph.node[1:]]
+    del graph.node[:], graph.input[:]
+    graph.node.extend(kept)
+    graph.input.append(onnx.helper.make_tensor_value_info("map", TensorProto.INT8, [1, 8, 4, 4]))
+    return made.SerializeToString()
+
+
+def test_blocks_stay_together_behind_a_flattened_map() -> None:
+    """Other weights are put in the order of the map: a block's would no longer share a factor, and take 16 bits."""
+    pool = weights_of(flattened(16), "generic") - weights_of(unsigned("MatMul", 16, True), "generic")
+    assert 0 <= pool < 32, "its factors"
+    assert api.verify(flattened(16), target="generic", samples=2).equal
+
+
 def test_goal_speed_keeps_the_vectors_of_a_chip_that_packs_none_of_them() -> None:
     data = unsigned("Conv", 0, True)
     packed, fast = (api.inspect(data, "cortex-m55", goal=goal) for goal in (None, "speed"))

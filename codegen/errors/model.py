@@ -244,6 +244,13 @@ class OutputConstant(CompileError):
     hint = "remove this output from the model"
 
 
+class NothingComputed(CompileError):
+    """No output of the network has an element: there is nothing to compute."""
+
+    code = "LAM-IMPORT-078"
+    hint = "look for an empty slice, or a dimension of 0, in what leads to the outputs"
+
+
 class OptionBad(CompileError):
     """An option of the import has a value that does not exist."""
 

@@ -2,7 +2,8 @@
 
 float16 and bfloat16 hold each number rounded half to even.  Integers of 8 or 4 bits are steps of a scale per output
 (per row of weights), or per `block` weights of it, whose 16 bits make its products with them float32 numbers, not
-rounded.  Weights that already are integers times any scale stay what they are.
+rounded.  Weights that already are integers times any scale stay what they are.  `u4` also has a zero point for each
+scale, so that sixteen neighbouring integers are held wherever they lie; what it is not already becomes what `s4` holds.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ import numpy.typing as npt
 from codegen.float32.arrays import BoolArray, Float32Array
 from codegen.float32.storage import Uint16Array, from_bf16, from_f16, to_bf16, to_f16
 
-MOST = {"s8": 127, "s4": 7}
+MOST = {"s8": 127, "s4": 7, "u4": 15}
 """The greatest integer of a storage; the least that it holds is one further from 0."""
+_SPANS = {"s8": 255, "s4": 15, "u4": 15}
+"""By how much two integers of one scale may differ."""
 _CODES = {"f16": (to_f16, from_f16), "bf16": (to_bf16, from_bf16)}
-_SHARES = {"s8": (1.0,), "s4": (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6)}
+_CUT = (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6)
+_SHARES = {"s8": (1.0,), "s4": _CUT, "u4": _CUT}
 """What the greatest integer may stand for, of an output's greatest weight: the share of the least error is taken."""
 _SCALE_BITS = 16
 _LEAST_SCALE = 2.0**-100
@@ -40,9 +44,9 @@ def narrowed(weights: Float32Array, storage: str, block: int = 0) -> Float32Arra
 def is_held(weights: Float32Array, storage: str, block: int = 0) -> bool:
     """Whether all weights [outputs, ...] are integers of a storage times scales."""
     rows = _scaled_alike(weights, block)
-    if not np.isfinite(rows).all() or not _known(rows[:_FIRST], MOST[storage])[2].all():
+    if not np.isfinite(rows).all() or not _known(rows[:_FIRST], storage)[2].all():
         return False
-    _, scales, known = _known(rows, MOST[storage])
+    _, scales, known = _known(rows, storage)
     return bool(known.all() and (scales >= _LEAST_SCALE).all())
 
 
@@ -55,7 +59,7 @@ def codes(weights: Float32Array, storage: str) -> Uint16Array:
 
 def steps(weights: Float32Array, storage: str, block: int = 0) -> tuple[Int8Array, Float32Array]:
     """Weights [outputs, ...] as integers of their shape and scales [outputs, blocks], whose products they are."""
-    integers, scales, known = _known(_scaled_alike(weights, block), MOST[storage])
+    integers, scales, known = _known(_scaled_alike(weights, block), storage)
     assert known.all(), "numbers that the storage holds"
     return integers.reshape(weights.shape), scales.reshape(len(weights), -1)
 
@@ -71,9 +75,10 @@ def _rounded(weights: Float32Array, storage: str) -> Float32Array:
 
 
 def _steps_next_to(rows: Float32Array, storage: str) -> Float32Array | None:
-    integers, scales, known = _known(rows, MOST[storage])
+    integers, scales, known = _known(rows, storage)
+    most = min(MOST[storage], _SPANS[storage] // 2)
     for i in np.flatnonzero(~known):
-        integers[i], scales[i] = _fitted(rows[i], MOST[storage], _SHARES[storage])
+        integers[i], scales[i] = _fitted(rows[i], most, _SHARES[storage])
     expanded = integers.astype(np.float32) * scales[:, None]
     return None if (scales < _LEAST_SCALE).any() else expanded
 
@@ -96,16 +101,17 @@ def _short(scale: float) -> float:
     return float(np.ldexp(np.ceil(np.ldexp(mantissa, _SCALE_BITS)), int(exponent) - _SCALE_BITS))
 
 
-def _known(rows: Float32Array, most: int) -> tuple[Int8Array, Float32Array, BoolArray]:
+def _known(rows: Float32Array, storage: str) -> tuple[Int8Array, Float32Array, BoolArray]:
     """Integers and scales of the rows that are such products, and which rows these are; of zeros the scale is 1."""
+    most = MOST[storage]
     integers, scales = np.zeros(rows.shape, np.int8), np.ones(len(rows), np.float32)
     largest = np.abs(rows).max(axis=1, initial=0)
     known = largest == 0
     for top in (*range(most, 0, -1), most + 1):
         for scale in _near(largest / np.float32(top)):
             left = np.flatnonzero(~known)
-            left = left[_are_steps(rows[left, :_GLANCE], scale[left], most)]
-            left = left[_are_steps(rows[left], scale[left], most)]
+            left = left[_are_steps(rows[left, :_GLANCE], scale[left], storage)]
+            left = left[_are_steps(rows[left], scale[left], storage)]
             integers[left], scales[left] = np.rint(rows[left] / scale[left, None]), scale[left]
             known[left] = True
     return integers, scales, known
@@ -116,8 +122,10 @@ def _near(scale: Float32Array) -> tuple[Float32Array, ...]:
     return scale, np.nextafter(scale, np.float32(0)), np.nextafter(scale, np.float32(np.inf))
 
 
-def _are_steps(rows: Float32Array, scale: Float32Array, most: int) -> BoolArray:
+def _are_steps(rows: Float32Array, scale: Float32Array, storage: str) -> BoolArray:
+    most = MOST[storage]
     with np.errstate(all="ignore"):
         integers = np.rint(rows / scale[:, None])
         same = (integers * scale[:, None] == rows) & (integers <= most) & (integers >= -most - 1)
-    return np.asarray(same.all(axis=1))
+        near = np.ptp(integers, axis=1) <= _SPANS[storage]
+    return np.asarray(same.all(axis=1) & near)

@@ -29,8 +29,9 @@ ROUNDINGS: tuple[Rounding, ...] = ("half_up", "half_even", "half_down", "half_aw
 Sums = Literal["separate", "fused", "flushed"]
 """How products of real numbers are added (codegen/ops/float32/sums.py)."""
 SUMS: tuple[Sums, ...] = get_args(Sums)
-Storage = Literal["", "f16", "bf16", "s8", "s4"]
-"""What real numbers are stored as: themselves, narrower floats, or integers times a scale of each output."""
+Storage = Literal["", "f16", "bf16", "s8", "s4", "u4"]
+"""What real numbers are stored as: themselves, narrower floats, or integers times a scale of each output; those of `u4`
+have a zero point of it, too."""
 
 
 def formula_of(mode: Mode) -> Mode:
@@ -114,6 +115,15 @@ def packed_bits(numbers: Array, most: int) -> int:
     return next(wide, 0)
 
 
+def taken_off(numbers: Array, bits: int) -> Array | None:
+    """What is taken off each row so that so many bits hold the rest, the least such; None where nothing does."""
+    low, high = (np.asarray(end, np.int64) for end in (numbers.min(axis=-1), numbers.max(axis=-1)))
+    half = 1 << (bits - 1)
+    if (high - low >= 2 * half).any():
+        return None
+    return np.asarray(np.maximum(high - half + 1, 0) + np.minimum(low + half, 0))
+
+
 @record
 class Quant:
     """Per-tensor meaning of integers.  `scale` is exactly a float32, finite and above zero."""
@@ -134,8 +144,9 @@ class TensorType:
 
     `bits` are those that a constant's elements are to take where they are stored, if fewer than the type's: all its
     numbers have so many, with a sign.  With a `block` each so many of them along the last axis share a factor: what is
-    left of them, and the factor, are to be stored.  `storage` is what a constant's real numbers are to be stored as,
-    which holds each of them exactly.
+    left of them, and the factor, are to be stored.  Where they are `apart`, the numbers of each entry of the first
+    axis, or of each of its blocks, have so many bits once one number is taken off them all.  `storage` is what a
+    constant's real numbers are to be stored as, which holds each of them exactly.
     """
 
     shape: tuple[int, ...]
@@ -143,6 +154,7 @@ class TensorType:
     quant: Quant | None = None
     bits: int = 0
     block: int = 0
+    apart: bool = False
     storage: Storage = ""
 
     @property

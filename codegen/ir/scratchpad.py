@@ -31,15 +31,19 @@ class Engine:
 class ParamsNeeds:
     """Bytes of a layer's packed parameters: `fixed`, and `per_channel` for each of `channels` that a tile may hold.
 
-    `channels` is 0 for a layer that cannot be cut into output channels; then all bytes are `fixed`.
+    `channels` is 0 for a layer that cannot be cut into output channels; then all bytes are `fixed`.  `sizes` are those
+    for one channel and more, where a channel more does not always take as much: of weights that share an element.
     """
 
     fixed: int
     per_channel: int = 0
     channels: int = 0
+    sizes: tuple[int, ...] = ()
 
     def bytes(self, channels: int) -> int:
         """Bytes for a tile of so many channels."""
+        if self.sizes and channels:
+            return self.sizes[channels - 1]
         return self.fixed + self.per_channel * channels
 
 

@@ -84,7 +84,7 @@ def op_text(op: Op) -> str:
 def type_text(kind: TensorType) -> str:
     """`s8[1, 8, 8, 3] 0.5 @ -3`: element type, shape, scale and zero point."""
     quant = f" {_quant(kind.quant)}" if kind.quant else ""
-    dtype = f"s{kind.bits}" if kind.bits else kind.dtype.value
+    dtype = f"{'u' if kind.apart else 's'}{kind.bits}" if kind.bits else kind.dtype.value
     return f"{dtype}{list(kind.shape)}{quant}"
 
 

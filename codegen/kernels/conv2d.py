@@ -127,7 +127,7 @@ def is_pointwise(op: Conv2D | Dense) -> bool:
 
 
 def _fit(node: NodeOf[Conv2D]) -> Fit | None:
-    sums = weighted(node)
+    sums = weighted(node, apart=True)
     if sums is None:
         return None
     context = conv_context(node, sums)

@@ -28,7 +28,7 @@ class DenseContext:
 
 
 def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
-    sums = weighted(node)
+    sums = weighted(node, apart=True)
     if sums is None or not is_pointwise(node.op):
         return None
     numbers = (*sums.zero_fields(padded=False), *requant_fields(node.op.requant))
@@ -39,7 +39,7 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
 
 def _fit_shifted(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     """Where sums have 32 bits, and a shift makes bytes of 16-bit weights."""
-    sums = weighted(node)
+    sums = weighted(node, apart=True)
     if sums is None or not is_pointwise(node.op) or sums.shift is None or sums.wide:
         return None
     stored = sums.byte_weights("[outputs][inputs]")

@@ -11,23 +11,25 @@ import numpy as np
 
 from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
-from codegen.ir.quant import PACKED_BITS, Array, DType, packed_bits
+from codegen.ir.quant import PACKED_BITS, Array, DType, packed_bits, taken_off
 from codegen.kernels.common import RequantContext, requant_context, requant_fields
 from codegen.kernels.conv2d import is_pointwise
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.packed import Fields, filled_to
-from codegen.kernels.weighted import weighted
+from codegen.kernels.weighted import OWN_ZEROS, weighted
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
 
 _BYTE = 8
+_GROUP_LESS = "of each group, added to its numbers: they are stored as so much less"
 
 
 @record
 class DenseGroupsContext:
     """Literals of one layer: `n_in` inputs in groups of `block`, of which the last may be smaller.
 
-    `fields`: how numbers of few bits lie in bytes, of which each group has its own; None for bytes.
+    `fields`: how numbers of few bits lie in bytes, of which each group has its own; None for bytes.  `apart`: those of
+    a group are stored as so much less.
     """
 
     x_t: str
@@ -36,6 +38,7 @@ class DenseGroupsContext:
     n_out: int
     block: int
     fields: Fields | None
+    apart: bool
     rq: RequantContext
 
     @property
@@ -90,25 +93,42 @@ def factored(weights: Array, block: int) -> tuple[Array, Array]:
 
 
 def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
-    sums, block = weighted(node), node.ins[1].block
+    sums, block = weighted(node, apart=True), node.ins[1].block
     if sums is None or not block or sums.wide or not is_pointwise(node.op):
         return None
     numbers, factors = factored(sums.weights.reshape(len(sums.weights), -1), block)
-    bits = packed_bits(numbers, max(PACKED_BITS))
+    bits, less = packed_bits(numbers, max(PACKED_BITS)), None
+    if not bits and node.ins[1].apart:
+        numbers, less = _apart(numbers, block, node.ins[1].bits)
+        bits = packed_bits(numbers, max(PACKED_BITS))
     if not bits and (numbers.min() < DType.S8.low or numbers.max() > DType.S8.high):
         return None
-    k = _context(node, Fields(bits, _BYTE) if bits else None)
+    k = _context(node, Fields(bits, _BYTE) if bits else None, apart=less is not None)
     size, kind = len(numbers) * k.row, np.dtype(np.int8) if k.fields is None else k.fields.dtype
     params = (
         sums.bias_field(),
         *requant_fields(node.op.requant),
         Field("factors", factors.astype(np.int16).reshape(-1)),
+        *(() if less is None else (Field("w_shift", less.astype(np.int8).reshape(-1), about=_GROUP_LESS),)),
         Field.later("weights", kind, size, lambda: _packed(numbers, k)),
     )
-    return Fit(k, params, why=f"plain C99, a factor per {block} weights of {bits or _BYTE} bits", headers=k.rq.headers)
+    own = "" if less is None else OWN_ZEROS
+    why = f"plain C99, a factor per {block} weights of {bits or _BYTE} bits{own}"
+    return Fit(k, params, why=why, headers=k.rq.headers)
 
 
-def _context(node: NodeOf[Conv2D | Dense], fields: Fields | None) -> DenseGroupsContext:
+def _apart(numbers: Array, block: int, bits: int) -> tuple[Array, Array | None]:
+    """Numbers [outputs, inputs] less what is taken off each group, [outputs, groups]; as they are where nothing is."""
+    starts = numbers[:, ::block].repeat(block, axis=1)[:, : numbers.shape[1]]
+    # a group that is not full is filled with one of its own numbers
+    groups = filled_to(numbers - starts, block, axis=1).reshape(len(numbers), -1, block) + numbers[:, ::block, None]
+    less = taken_off(groups, bits)
+    if less is None:
+        return numbers, None
+    return numbers - less.repeat(block, axis=1)[:, : numbers.shape[1]], less
+
+
+def _context(node: NodeOf[Conv2D | Dense], fields: Fields | None, *, apart: bool) -> DenseGroupsContext:
     x, w, _ = node.ins
     return DenseGroupsContext(
         x_t=x.dtype.ctype,
@@ -117,6 +137,7 @@ def _context(node: NodeOf[Conv2D | Dense], fields: Fields | None) -> DenseGroups
         n_out=w.shape[0],
         block=w.block,
         fields=fields,
+        apart=apart,
         rq=requant_context(node.op.requant),
     )
 

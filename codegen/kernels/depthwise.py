@@ -17,7 +17,7 @@ from codegen.ops import Conv2D
 
 
 def _fit(node: NodeOf[Conv2D]) -> Fit | None:
-    sums = weighted(node)
+    sums = weighted(node, apart=True)
     if sums is None or not is_depthwise(node):
         return None
     weights = sums.weights

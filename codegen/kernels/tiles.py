@@ -22,11 +22,21 @@ def _needs(view: NodeView, form: Form) -> ParamsNeeds:
     channels = tile_channels(view, form)
     if channels < 2:
         return ParamsNeeds(whole)
-    one, two = (form.refit(channel_tile(view, 0, n)).params_bytes for n in (1, 2))
+    one, two = (_tile_bytes(view, form, n) for n in (1, 2))
     each = two - one
-    if one + (channels - 1) * each != whole:
-        return ParamsNeeds(whole)
-    return ParamsNeeds(one - each, each, channels)
+    needs = ParamsNeeds(one - each, each, channels)
+    if _shares_elements(view):
+        return replace(needs, sizes=tuple(_tile_bytes(view, form, n + 1) for n in range(channels)))
+    return needs if needs.bytes(channels) == whole else ParamsNeeds(whole)
+
+
+def _tile_bytes(view: NodeView, form: Form, channels: int) -> int:
+    return form.refit(channel_tile(view, 0, channels)).params_bytes
+
+
+def _shares_elements(view: NodeView) -> bool:
+    """Whether weights of several channels may lie in one element."""
+    return any(kind.bits for kind in view.ins)
 
 
 def tile_channels(view: NodeView, form: Form) -> int:

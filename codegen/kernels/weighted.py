@@ -12,7 +12,7 @@ import numpy as np
 
 from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
-from codegen.ir.quant import Array, DType
+from codegen.ir.quant import Array, DType, taken_off
 from codegen.kernels.common import end_values, is_wide, requant_takes, weight_shift
 from codegen.ops import Conv2D, Dense
 from codegen.ops.accumulator import channel_ends, folded_bias
@@ -22,12 +22,17 @@ BYTES = (DType.S8, DType.U8)
 
 _BIAS = "of each output channel"
 FOLDED = f"{_BIAS}, with the input's zero point in it"
+EACH_STORED_LESS = "added to each weight of an output channel: they are stored as so much less"
+OWN_ZEROS = " with zero points of their own"
 STORED_LESS = "added to each weight: they are stored as so much less"
 
 
 @record(eq=False, slots=False)
 class Weighted:
-    """The sums of one node.  Weights are [outputs, ...], to be stored in `bits` where that is not 0."""
+    """The sums of one node.  Weights are [outputs, ...], to be stored in `bits` where that is not 0.
+
+    `less` is what is taken off the weights of each output before, where they have zero points of their own.
+    """
 
     op: Conv2D | Dense
     x: DType
@@ -35,6 +40,7 @@ class Weighted:
     weights: Array
     bias: Array
     bits: int = 0
+    less: Array | None = None
 
     @cached_property
     def bounds(self) -> tuple[int, int]:
@@ -87,14 +93,23 @@ class Weighted:
 
     def fits_unsigned(self, bits: int) -> bool:
         """Whether sums also fit 32 bits of fields without a sign, with the sum of the inputs that is taken off them."""
-        taps, most = self.weights[0].size, max(abs(self.x.low), self.x.high)
-        reach = taps * most * (((1 << bits) - 1) + (1 << (bits - 1)))
+        taps, most, half = self.weights[0].size, max(abs(self.x.low), self.x.high), 1 << (bits - 1)
+        less = half if self.less is None else int(np.abs(self.less - half).max())
+        reach = taps * most * (((1 << bits) - 1) + less)
         return bool(np.abs(self.folded.astype(np.int64)).max() + reach < 1 << 31)
 
     def shifted_weights(self) -> Array:
-        """The weights as bytes where they are, or a shift makes them so."""
+        """The weights as bytes where they are, or a shift makes them so; without what is taken off each output's."""
+        if self.less is not None:
+            return _without(self.weights, self.less)
         less = None if self.shift is None else (self.weights.astype(np.int64) - self.shift).astype(np.int8)
         return self.weights if less is None else less
+
+    @property
+    def said(self) -> str:
+        """What is said of few bits beside a form's blocks."""
+        own = OWN_ZEROS if self.less is not None else ""
+        return f", weights of {self.bits} bits{own}" if self.bits else ""
 
     def bias_field(self) -> Field:
         """Params `bias`, folded; as it is when the accumulator is wide."""
@@ -110,7 +125,9 @@ class Weighted:
         return (zero,) if padded or self.wide else ()
 
     def shift_fields(self) -> tuple[Field, ...]:
-        """Params `w_shift` where there is one."""
+        """Params `w_shift` where there is one, or one for each output."""
+        if self.less is not None:
+            return (Field("w_shift", self.less.astype(np.int8), about=EACH_STORED_LESS),)
         return () if self.shift is None else (Field("w_shift", np.array([self.shift], np.int32), about=STORED_LESS),)
 
     def byte_weights(self, axes: str) -> Field:
@@ -129,11 +146,40 @@ def _bits(node: NodeOf[Conv2D | Dense]) -> int:
     return kind.bits if kind.dtype is DType.S8 and not kind.block else 0
 
 
-@lru_cache(maxsize=4)
-def weighted(node: NodeOf[Conv2D | Dense]) -> Weighted | None:
-    """The sums of a node; None where weights are computed, or an accumulator cannot be requantized."""
-    weights, bias = node.consts[1:3]
-    if node.dynamic != (0,) or weights is None or bias is None:
+def is_apart(node: NodeOf[Conv2D | Dense]) -> bool:
+    """Whether weights of few bits have zero points of their own, which are packed."""
+    sums = weighted(node, apart=True)
+    return sums is not None and sums.less is not None
+
+
+def _without(weights: Array, less: Array) -> Array:
+    """Weights less a number of each output."""
+    return (weights.astype(np.int64) - less.reshape(-1, *(1,) * (weights.ndim - 1))).astype(np.int8)
+
+
+def _less(node: NodeOf[Conv2D | Dense], weights: Array, bias: Array, bits: int) -> Array | None:
+    """What is taken off the weights of each output; None where nothing is, or where it times the inputs is too much."""
+    less = taken_off(weights.reshape(len(weights), -1), bits) if node.ins[1].apart and bits else None
+    if less is None:
         return None
-    sums = Weighted(node.op, node.ins[0].dtype, node.outs[0].dtype, weights, bias, _bits(node))
+    x, taps = node.ins[0].dtype, weights[0].size
+    reach = np.abs(_without(weights, less).reshape(len(weights), -1).astype(np.int64)).sum(axis=1) + np.abs(less) * taps
+    folded = np.abs(folded_bias(weights, bias, node.op.x_zero_point))
+    return less if int((folded + max(abs(x.low), x.high) * reach).max()) < 1 << 31 else None
+
+
+@lru_cache(maxsize=4)
+def weighted(node: NodeOf[Conv2D | Dense], *, apart: bool = False) -> Weighted | None:
+    """The sums of a node; None where weights are computed, or an accumulator cannot be requantized.
+
+    `apart`: weights may have zero points of their own, of which the asking kernel knows how to store them, or stores
+    bytes; others are not asked for such a node.
+    """
+    weights, bias = node.consts[1:3]
+    if node.dynamic != (0,) or weights is None or bias is None or (node.ins[1].apart and not apart):
+        return None
+    bits = _bits(node)
+    less = _less(node, weights, bias, bits)
+    packs = bits if less is not None or not node.ins[1].apart else 0
+    sums = Weighted(node.op, node.ins[0].dtype, node.outs[0].dtype, weights, bias, packs, less)
     return sums if requant_takes(node.op.requant, *sums.bounds, wide=True) else None

@@ -28,7 +28,8 @@ class Case:
 
     `few`: computed inputs are drawn from so many numbers from 0 on; 0 from all that their types have.
     `bits`: those in which the second input, a constant, is to be stored; 0 for its type's.  `block`: so many of its
-    numbers share a factor.  `storage`: what it is to be stored as, which holds its numbers.
+    numbers share a factor; `apart`: once what each output, or block, has of its own is taken off.  `storage`: what it
+    is to be stored as, which holds its numbers.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Case:
     few: int = 0
     bits: int = 0
     block: int = 0
+    apart: bool = False
     storage: Storage = ""
 
     @cached_property
@@ -51,7 +53,9 @@ class Case:
         if isinstance(given, TensorType):
             return given
         kind = TensorType(given.shape, DType.of(given))
-        return replace(kind, bits=self.bits, block=self.block, storage=self.storage) if index == 1 else kind
+        if index != 1:
+            return kind
+        return replace(kind, bits=self.bits, block=self.block, apart=self.apart, storage=self.storage)
 
     @cached_property
     def arrays(self) -> tuple[Array, ...]:

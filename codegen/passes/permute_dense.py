@@ -34,7 +34,8 @@ def permute_dense(graph: Graph) -> Graph:
 def _fold(draft: Draft, node: Node) -> bool:
     graph, (x, w, *rest) = draft.graph, node.inputs
     chain, weights = _private_chain(graph, x), graph.values[w].data
-    if weights is None or not any(moved_bytes(n.op, graph.type(n.outputs[0])) for n in chain):
+    # neighbours that share a factor must stay neighbours
+    if weights is None or graph.type(w).block or not any(moved_bytes(n.op, graph.type(n.outputs[0])) for n in chain):
         return False
     source, shape = chain[0].inputs[0], graph.type(x).shape
     order = _row_order(graph, chain)

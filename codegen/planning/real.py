@@ -23,6 +23,7 @@ from codegen.ops.answers import moves_only
 from codegen.ops.float32 import SUMMING, FloatConv2D, FloatDense, FloatRecurrent
 from codegen.options import Options
 from codegen.planning.asked import choose_sums
+from codegen.planning.few import as_goal_has_them
 from codegen.target import FEATURES, Target
 
 _WEIGHTED = (FloatConv2D, FloatDense, FloatRecurrent)
@@ -31,7 +32,9 @@ _STORAGES: dict[str, tuple[Storage, int]] = {
     **{"s8g32": ("s8", 32), "s4g32": ("s4", 32)},
 }
 """What weights are stored as, and how many inputs of a dense layer have a scale; 0 for all."""
-_BITS = {"s8": 8, "s4": 4}
+_BITS = {"s8": 8, "s4": 4, "u4": 4}
+_SCALE_BYTES = {"s8": 4, "s4": 4, "u4": 5}
+"""What a scale takes, with its zero point."""
 _SLOW, _NO_FMA = "fused sums are computed in integers, many times as slow", "has no fused multiply-add (has_fma)"
 _ONE_BY_ONE = "flushed sums are computed one by one, many times as slow, in"
 _FLUSH = "convolutions and dense layers of real numbers take about a third of the instructions with --float flushed"
@@ -43,7 +46,8 @@ _LONGEST = 4
 
 
 def as_asked(graph: Graph, options: Options, target: Target) -> Graph:
-    """The graph whose layers of real numbers are what the options say."""
+    """The graph whose layers of real numbers, and weights of few bits, are what the options say."""
+    graph = as_goal_has_them(graph, options, target)
     sums, asked = choose_sums(options, target), _STORAGES.get(options.float_weights)
     graph = _summed(graph, sums)
     if asked is not None:
@@ -142,17 +146,22 @@ def _as_held(node: Node, weights: Value, graph: Graph) -> Value | None:
         # blocks that end within the last one are taken as several of a size that fits
         block = math.gcd(block, inputs) if 0 < block < inputs else 0
         scales = data.size // block if block else len(data)
-        less = data.size * _BITS[storage] // 8 + 4 * scales < 4 * data.size
-        if less and (not block or _has_groups(node, weights, block)) and is_held(data, storage, block):
+        less = data.size * _BITS[storage] // 8 + _SCALE_BYTES[storage] * scales < 4 * data.size
+        served = (storage != "u4" or _is_dense(node)) and (not block or _has_groups(node, weights, block))
+        if less and served and is_held(data, storage, block):
             return _named(weights, data, storage, block)
     return None
 
 
 def _has_groups(node: Node, weights: Value, block: int) -> bool:
     """Whether each so many inputs of a layer can have a scale: it is dense, and has several times as many."""
-    inputs, dense = weights.type.shape[-1], isinstance(node.op, FloatDense)
-    dense = dense or (isinstance(node.op, FloatConv2D) and is_pointwise(node.op))
-    return block > 0 and dense and inputs > block and inputs % block == 0
+    inputs = weights.type.shape[-1]
+    return block > 0 and _is_dense(node) and inputs > block and inputs % block == 0
+
+
+def _is_dense(node: Node) -> bool:
+    """Whether each output pixel is made of one input pixel: zero points of few bits are for such layers only."""
+    return isinstance(node.op, FloatDense) or (isinstance(node.op, FloatConv2D) and is_pointwise(node.op))
 
 
 def _narrow(weights: Value, storage: Storage, block: int) -> Value | None:

@@ -39,8 +39,12 @@ Operators of ONNX that the importer understands, quantized as QDQ (DequantizeLin
 QOperator. Constant expressions of any ONNX operator are folded. `lamina inspect MODEL --explain` says how each node of
 a model was read."""
 _FORMS_INTRO = """\
-Some are read in these forms only; what refuses another one names it. "One number" is a constant of one element. A
-constant may be what other constants give."""
+Some compute with integers in these forms only. Between quantized tensors another form of theirs is computed with real
+numbers, which integers become before it and from which integers are made behind it ([float.md](float.md)): Pow of two
+tensors, Mod of two scales, cubic Resize of 16-bit tensors over three axes, and of LRN what the steps of a 16-bit result
+are too fine for. `inspect --explain` says which layers these are, and why; a chip without float layers refuses them.
+Amounts, positions and steps that the network computes are refused everywhere, and so is training. "One number" is a
+constant of one element. A constant may be what other constants give."""
 _WINDOWS = """\
 With `auto_pad` SAME_UPPER or SAME_LOWER the holes of windows (`dilations`) count, as ONNX's formula has it; ONNX
 Runtime's pools leave them out, and make maps of other sizes, and its Conv refuses them. Where a window is shorter than

@@ -63,10 +63,12 @@ class Builder:
         """A value that the network's user writes."""
         return self._add(Value(self._value_names.take(name), kind, source=source))
 
-    def const(self, name: str, array: Array, quant: Quant | None = None, bits: int = 0, block: int = 0) -> str:
+    def const(
+        self, name: str, array: Array, quant: Quant | None = None, bits: int = 0, block: int = 0, *, apart: bool = False
+    ) -> str:
         """A constant of one of the graph's element types, to be stored as TensorType has it."""
         data = np.asarray(array, order="C")
-        kind = TensorType(data.shape, DType.of(data), quant, bits, block)
+        kind = TensorType(data.shape, DType.of(data), quant, bits, block, apart)
         self._elements += kind.elements
         return self._add(Value(self._value_names.take(name), kind, data=data))
 

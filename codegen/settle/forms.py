@@ -11,8 +11,8 @@ _SUM = "two quantized tensors; a quantized tensor and constants of any shape"
 _EXTREMUM = "quantized tensors; a tensor and constants"
 FORMS: Mapping[str, str] = {
     "Add": _SUM,
-    "AveragePool": "any spatial axes; over three or more with padding that counts, or of one element around windows of "
-    "two or three; of real numbers any",
+    "AveragePool": "any spatial axes; of 16-bit tensors over three or more with padding that counts, or of one element "
+    "around windows of two or three; of real numbers any",
     "BatchNormalization": "inference, with constant parameters; behind a product or a quantized tensor",
     "Cast": "to float; to the type that a tensor has; between int32 and int64",
     "Conv": "constant weights and bias; of real numbers computed ones as well",
@@ -20,7 +20,6 @@ FORMS: Mapping[str, str] = {
     "Div": "two quantized tensors; a quantized tensor over constants of any shape; one number over a quantized tensor",
     "Dropout": "inference: without a mask, training_mode false or a ratio of 0",
     "Einsum": "a product of two tensors as MatMul has it, their axes in any order; a sum of one; of real numbers any",
-    "Gather": "constant indices",
     "Gemm": "A of two axes; B constant, any alpha and beta, C constant with one number per output; or B computed, "
     "alpha above 0, no C; of real numbers in every form",
     "GroupNormalization": "operator set 21 or newer, constant scale and bias for each channel",
@@ -35,8 +34,9 @@ FORMS: Mapping[str, str] = {
     "Mul": _SUM,
     "Pad": "mode constant, edge or reflect, constant amounts of which negative ones cut off",
     "Pow": "a quantized tensor to the power of one number; one number to the power of a quantized tensor",
-    "Resize": "every mode, cubic along two axes; any coordinate_transformation_mode but tf_crop_and_resize, "
-    "keep_aspect_ratio_policy stretch; of all axes but images and channels, which are the second axis or the last",
+    "Resize": "every mode, cubic of 16-bit tensors along two axes; any coordinate_transformation_mode but "
+    "tf_crop_and_resize, keep_aspect_ratio_policy stretch; of all axes but images and channels, which are the second "
+    "axis or the last",
     "Slice": "constant positions and steps",
     "Sub": _SUM,
 }

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from codegen.errors import BiasOutOfRange, FormUnsupported, ScaleBad, WeightsTooWide
-from codegen.ir.quant import PACKED_BITS, Array, DType, Requant, is_pot, packed_bits
+from codegen.ir.quant import PACKED_BITS, Array, DType, Requant, is_pot, packed_bits, taken_off
 from codegen.ir.real import RealNode
 from codegen.ops.accumulator import accumulator_bound
 from codegen.ops.requantize import activation_bounds, make_requant
@@ -214,7 +214,7 @@ def operands(
     """Weights and biases as values of the graph: bytes where they fit, else words of 16 bits; words of 32 bits.
 
     `few`: the bits of the model's weights where they are fewer than 8, and how many of them share a factor; else 0.
-    They are packed where their numbers allow it.
+    They are packed where their numbers allow it, or what is left of them without their zero points does.
     """
     bits, block = few
     if w.size and (int(w.min()) < DType.S16.low or int(w.max()) > DType.S16.high):
@@ -222,8 +222,18 @@ def operands(
         raise WeightsTooWide(found, where=where)
     small = w.size == 0 or (int(w.min()) >= -128 and int(w.max()) <= 127)
     packed = packed_bits(w, max(PACKED_BITS)) if bits else 0
-    weights = ctx.builder.const(f"{name}:weights", w.astype(np.int8 if small else np.int16), bits=packed, block=block)
+    apart = 0 if packed else _bits_apart(w, bits, block)
+    data, stored = w.astype(np.int8 if small else np.int16), (packed or apart, block)
+    weights = ctx.builder.const(f"{name}:weights", data, None, *stored, apart=apart > 0)
     return weights, ctx.builder.const(f"{name}:bias", bias.astype(np.int32))
+
+
+def _bits_apart(w: Array, bits: int, block: int) -> int:
+    """The bits of weights of which each output, or each block, has a zero point; 0 where they are not packed."""
+    if block or not w.size:
+        return bits if bits in PACKED_BITS else 0
+    rows = w.reshape(len(w), -1)
+    return next((n for n in PACKED_BITS if n <= bits and taken_off(rows, n) is not None), 0)
 
 
 def numbers(state: State) -> Array:

@@ -14,7 +14,7 @@ import numpy as np
 
 from codegen.errors import FormUnsupported, ScaleBad
 from codegen.ir.op import Op
-from codegen.ir.quant import DType, Quant, TensorType
+from codegen.ir.quant import DType, Mode, Quant, TensorType
 from codegen.ir.real import RealNode
 from codegen.ir.shape import Window
 from codegen.ops import (
@@ -29,6 +29,7 @@ from codegen.ops import (
     make_requant,
 )
 from codegen.ops.float32 import FloatReduce
+from codegen.ops.windows import valid_taps
 from codegen.real.reduce import Reduce
 from codegen.real.window import AveragePool, MaxPool
 from codegen.records import record
@@ -37,7 +38,7 @@ from codegen.settle.context import Context, real_bounds, story
 from codegen.settle.layout import TO_NCHW, TO_NHWC
 from codegen.settle.move import move, rewritten
 from codegen.settle.rule import Family, Rule
-from codegen.settle.stacked import as_image, from_image, picked, rows_of, window_places
+from codegen.settle.stacked import as_image, from_image, held_finer, picked, rows_of, window_places
 from codegen.settle.states import Int, Pending, Real, Request, Route, State
 from codegen.settle.tables import exact, is_increasing
 from codegen.settle.windows import pool_route, pool_routes, spatial_sizes, two_windows
@@ -49,8 +50,12 @@ MakeAverage = Callable[[Request, int, int], Op]
 
 @record
 class Mean:
-    """Windows of a mean over rows and columns, and what brings a tensor of the model to a map and back."""
+    """Windows of a mean over rows and columns, and what brings a tensor of the model to a map and back.
 
+    `x` is what the map's numbers mean.
+    """
+
+    x: Quant
     windows: tuple[Window, Window]
     pre: tuple[Op, ...]
     post: tuple[Op, ...]
@@ -130,10 +135,11 @@ def _average(ctx: Context, node: RealNode, pool: AveragePool, x: Real) -> Pendin
     whole = tuple(v.size for v in pool.windows) == spatial
     if whole and not any(v.pad_before or v.pad_after for v in pool.windows):
         return mean_of(ctx, node, x, tuple(range(2, len(shape))), True)
-    mean = _plane_mean(pool, shape, x.quant) if len(spatial) < 3 else _stacked_mean(node, pool, shape, x.quant)
+    kind = TensorType(tuple(shape), ctx.type(x.value).dtype, x.quant)
+    mean = _plane_mean(pool, shape, x.quant) if len(spatial) < 3 else _stacked_mean(node, pool, kind, ctx.mode)
 
     def make(request: Request, low: int, high: int) -> Op:
-        held = (x.quant, request.quant, request.dtype, low, high, ctx.mode)
+        held = (mean.x, request.quant, request.dtype, low, high, ctx.mode)
         return AveragePool2D(mean.windows[0], mean.windows[1], mean.include_pad, *held)
 
     found = averaging(ctx, node, x, make, mean.pre, mean.post)
@@ -155,25 +161,52 @@ def _plane_mean(pool: AveragePool, shape: Sequence[int], quant: Quant) -> Mean:
         h, w = (_rest(wide, given) for wide, given in zip((h, w), plain, strict=True))
         include_pad = False
     route = pool_route(None, shape, (h.out_len(rows), w.out_len(padded))[-len(spatial) :])
-    return Mean((h, w), (*route.pre, *pads), route.post, include_pad)
+    return Mean(quant, (h, w), (*route.pre, *pads), route.post, include_pad)
 
 
-def _stacked_mean(node: RealNode, pool: AveragePool, shape: Sequence[int], quant: Quant) -> Mean:
-    """Of three axes or more: windows over one image, which read the rows that are theirs beside each other."""
-    n, c, *spatial = shape
+def _stacked_mean(node: RealNode, pool: AveragePool, x: TensorType, mode: Mode) -> Mean:
+    """Of three axes or more: windows over one image, which read the rows that are theirs beside each other.
+
+    Where windows at the borders read too few of them for that, one axis after the other.
+    """
+    assert x.quant is not None, "it is held in integers with a scale"
+    n, c, *spatial = x.shape
     counted = pool.counted or ((0, 0),) * len(spatial)
     before, after = zip(*counted, strict=True)
     sizes = [length + a + b for length, a, b in zip(spatial, before, after, strict=True)]
     windows = [_rest(v, _padded(v, *given)) for v, given in zip(pool.windows, counted, strict=True)]
-    pads = (Pad((0, 0, *before), (0, 0, *after), "constant", quant.zero_point),) if any((*before, *after)) else ()
+    pads = (Pad((0, 0, *before), (0, 0, *after), "constant", x.quant.zero_point),) if any((*before, *after)) else ()
     lead = [window_places(v, length) for v, length in zip(windows[:-1], sizes, strict=False)]
     rows = rows_of([np.arange(n)[:, None], *lead], (n, *sizes[:-1]))
     out = [v.out_len(length) for v, length in zip(windows, sizes, strict=True)]
     pre = (*pads, *as_image((n, c, *sizes)), *picked(rows, n * math.prod(sizes[:-1])))
     taps = rows.shape[1]
-    if not taps:
+    if taps:
+        return Mean(x.quant, (Window(taps, taps), windows[-1]), pre, from_image((n, c, *out)))
+    held = all((valid_taps(v, length) > 0).all() for v, length in zip(windows, sizes, strict=True))
+    if x.dtype is DType.S16 or not held:
         raise FormUnsupported(f"{node.op_type} of three axes with so much padding", where=node.where)
-    return Mean((Window(taps, taps), windows[-1]), pre, from_image((n, c, *out)))
+    return _staged_mean(pads, windows, replace(x, shape=(n, c, *sizes)), mode)
+
+
+def _staged_mean(pads: tuple[Op, ...], windows: Sequence[Window], x: TensorType, mode: Mode) -> Mean:
+    """One axis after the other until two are left, with 7 bits more between: 16-bit numbers have no room for that."""
+    pre, shape = [*pads], [*x.shape]
+    for axis, window in enumerate(windows[:-2], 2):
+        assert x.quant is not None, "it is held in integers with a scale"
+        y = held_finer(x)
+        assert y.quant is not None, "so is what is between"
+        held = (x.quant, y.quant, y.dtype, y.dtype.low, y.dtype.high, mode)
+        pre += [*as_rows(shape, (axis,)), AveragePool2D(window, Window(1), False, *held)]
+        order = (axis, *(i for i in range(len(shape)) if i != axis))
+        shape[axis] = window.out_len(shape[axis])
+        pre += [Reshape(tuple(shape[i] for i in order)), Transpose(tuple(int(i) for i in np.argsort(order)))]
+        x = y
+    assert x.quant is not None, "it is held in integers with a scale"
+    images = (1, math.prod(shape[:-2]), *shape[-2:])
+    result = [v.out_len(length) for v, length in zip(windows[-2:], shape[-2:], strict=True)]
+    route, back = pool_route(None, images, result), Reshape((*shape[:-2], *result))
+    return Mean(x.quant, two_windows(windows[-2:]), (*pre, Reshape(images), *route.pre), (*route.post, back))
 
 
 def mean_of(ctx: Context, node: RealNode, x: Real, axes: Sequence[int], keep: bool) -> Pending:

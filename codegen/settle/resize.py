@@ -4,7 +4,8 @@ Decides: for each output row and column which input rows and columns it reads.  
 ONNX Runtime does.  Linear is a mean of two by two in units of 2^-11.  Where windows are wider (antialias, cubic) it is
 a weighted sum in units of 2^-11, and mostly of 16-bit numbers: in units of 2^-7 or more where their weights are whole
 ones of those, else 2^-15, with antialias 2^-22.  Of more than two axes, and of several images, nearest is one choice of
-rows; linear is done axis by axis until two are left, with 7 bits more between, of 16-bit numbers with none.
+rows; linear is done axis by axis until two are left, with 7 bits more between, of 16-bit numbers with none; so is cubic
+of 8-bit numbers, with as many bits fewer as it goes beyond what it lies between.
 Source: onnx/docs/Operators.md, Resize.
 """
 
@@ -18,7 +19,7 @@ import numpy as np
 
 from codegen.errors import FormUnsupported
 from codegen.ir.op import Op
-from codegen.ir.quant import Array, DType, Mode, Quant, TensorType
+from codegen.ir.quant import Array, DType, Mode, TensorType
 from codegen.ir.real import RealNode
 from codegen.ops import Reshape, ResizeBilinear, ResizeNearest, ResizeWeighted, Transpose
 from codegen.ops.resize import Tap, Weights
@@ -31,7 +32,7 @@ from codegen.settle.layout import TO_NCHW, TO_NHWC
 from codegen.settle.move import move
 from codegen.settle.pool import averaging
 from codegen.settle.rule import Family, Rule
-from codegen.settle.stacked import as_image, from_image, rows_of
+from codegen.settle.stacked import MORE_BITS, as_image, from_image, held_finer, rows_of
 from codegen.settle.states import Real, Request, Route, State
 from codegen.settle.tables import exact
 
@@ -43,8 +44,6 @@ _WIDE_BITS = 15
 """Of each of two weights, with which 47 bits hold one."""
 _FINE_BITS, _FINE_SHIFT = 22, 15
 """Of weights of wide windows, and by how much sums over rows are shifted, so that 47 bits hold those over both."""
-_MORE_BITS = 7
-"""With which 16 bits hold every difference of two numbers of 8 bits."""
 
 
 @record
@@ -114,9 +113,9 @@ def _stacked(ctx: Context, node: RealNode, op: RealResize, axes: Sequence[Axis],
         return move(ctx, node, ctx.state(node, 0), lambda kind: Route(main, pre, post))
     x = exact(ctx, node, 0)
     image = ctx.out_type(ctx.type(x.value), pre)
-    made, lines = _stages(op, replace(image, quant=x.quant), spatial, shape[0], ctx.mode)
-    if made and (op.mode == "cubic" or (op.smooth and image.dtype is DType.S16)):
+    if op.mode == "cubic" and image.dtype is DType.S16 and any(a.changes for a in spatial[:-2]):
         raise _unread(node, shape, [a.n_out for a in axes], changed)
+    made, lines = _stages(op, replace(image, quant=x.quant), spatial, shape[0], ctx.mode)
     return _weighed(ctx, node, x, lines, (*pre, *made), post)
 
 
@@ -126,24 +125,17 @@ def _stages(
     """What is done axis by axis of rows below each other, and what is done with the last two axes."""
     made, before, channels = list[Op](), images, image.shape[-1]
     *lead, rows, columns = (_NO_AXIS, *spatial)
+    more = MORE_BITS - math.ceil(math.log2(math.prod(_gain(op, axis) for axis in lead if axis.changes)))
     for i, axis in enumerate(lead):
         if axis.changes:
             behind = math.prod(a.n_in for a in (*lead[i + 1 :], rows, columns)) * channels
-            finer, lines = _held_finer(image), _Lines(op, axis, _NO_AXIS, before)
+            finer, lines = held_finer(image, more), _Lines(op, axis, _NO_AXIS, before)
             made += [Reshape((1, before * axis.n_in, 1, behind))]
             made += [lines.of(image, finer, (finer.dtype.low, finer.dtype.high), mode)]
             image = finer
         before *= axis.n_out
     made += [Reshape((1, before * rows.n_in, columns.n_in, channels))] if made else []
     return made, _Lines(op, rows, columns, before)
-
-
-def _held_finer(x: TensorType) -> TensorType:
-    """Integers of 16 bits that hold what is between numbers of this type."""
-    assert x.quant is not None, "it is held in integers with a scale"
-    if x.dtype is DType.S16:
-        return x
-    return replace(x, dtype=DType.S16, quant=Quant(x.quant.scale * 2.0**-_MORE_BITS, 0))
 
 
 @record
@@ -211,6 +203,13 @@ def _places(op: RealResize, axis: Axis) -> Array:
 
 def _nearest(op: RealResize, axis: Axis) -> tuple[int, ...]:
     return tuple(taps.nearest(_places(op, axis), axis.n_in, op.rounding).tolist())
+
+
+def _gain(op: RealResize, axis: Axis) -> float:
+    """How many times as far as its elements reach what is between them may reach."""
+    if op.mode != "cubic":
+        return 1.0
+    return max(sum(map(abs, weights)) for _, weights in _weights(op, axis, _WEIGHT_BITS)) / _WEIGHT_ONE
 
 
 def _taps(op: RealResize, axis: Axis) -> tuple[Tap, ...]:

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from codegen.ir.op import Op
+from codegen.ir.quant import DType, Quant, TensorType
 from codegen.ir.shape import Window
 from codegen.ops import Gather, Reshape, Transpose
 
+MORE_BITS = 7
+"""With which 16 bits hold every difference of two numbers of 8 bits."""
 Places = npt.NDArray[np.int64]
 """Positions along an axis that each output reads: [outputs, taps]."""
 
@@ -49,6 +53,14 @@ def picked(rows: Places, count: int) -> tuple[Op, ...]:
     """What makes the rows beside each other that are read, of an image of so many."""
     indices = rows.ravel()
     return () if np.array_equal(indices, np.arange(count)) else (Gather(1, tuple(int(i) for i in indices)),)
+
+
+def held_finer(x: TensorType, bits: int = MORE_BITS) -> TensorType:
+    """Integers of 16 bits that hold what is between numbers of this type, of 8-bit ones with so many bits more."""
+    assert x.quant is not None, "it is held in integers with a scale"
+    if x.dtype is DType.S16:
+        return x
+    return replace(x, dtype=DType.S16, quant=Quant(x.quant.scale * 2.0**-bits, 0))
 
 
 def window_places(window: Window, length: int) -> Places:

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from codegen.errors import CompileError, FormUnsupported, ModelRejected, OperatorUnknown
+from codegen.errors import CompileError, FormUnsupported, ModelRejected, NothingComputed, OperatorUnknown
 from codegen.ir.graph import Graph, Interface
 from codegen.ir.quant import Mode, Storage
 from codegen.ir.real import RealGraph, RealNode, RealValue
@@ -199,7 +199,7 @@ class Settling:
     def _write_outputs(self) -> None:
         taken, names = {i.value for i in self.inputs}, {i.name for i in self.inputs}
         taken.update(s.value for s in self.ctx.builder.states)
-        for value, name in zip(self._graph.outputs, self._graph.faces or self._graph.outputs, strict=True):
+        for value, name in self._ports():
             if isinstance(self.ctx.states.get(value, POISON), Poison):
                 continue
             try:
@@ -208,6 +208,16 @@ class Settling:
             except CompileError as error:
                 trail = getattr(self.ctx.states[value], "trail", ())
                 self._demand(len(self._graph.nodes), NeedsFloat(trail, error), None, f"output '{name}'")
+
+    def _ports(self) -> Sequence[tuple[str, str]]:
+        """Values and names of the outputs; C has no arrays of none, so that those without elements are left out."""
+        ports = [*zip(self._graph.outputs, self._graph.faces or self._graph.outputs, strict=True)]
+        empty = [name for value, name in ports if 0 in self._graph.type(value).shape]
+        for name in empty:
+            self.ctx.note(f"output '{name}' has no elements, and is left out")
+        if empty and len(empty) == len(ports):
+            self._refuse(len(self._graph.nodes), NothingComputed("every output is without elements"), None, "outputs")
+        return [(value, name) for value, name in ports if name not in empty]
 
     def _demand(self, at: int, needed: NeedsFloat, node: RealNode | None, where: str = "") -> None:
         """Have nodes compute with real numbers in the next pass; where they did already, that is no way out."""
@@ -230,8 +240,8 @@ def _held(graph: RealGraph) -> tuple[tuple[Storage, int], ...]:
     stored = [v.stored for v in graph.values.values() if v.data is not None and v.stored is not None]
     kinds = {(s.bits or 8 * s.dtype.itemsize, s.block) for s in stored}
     # a zero point may take the numbers of few bits beyond them
-    named: tuple[tuple[Storage, int], ...] = (("s4", 4), ("s8", 8))
-    blocks = {most: sorted({b for n, b in kinds if n <= most}, key=lambda b: (b > 0, -b)) for _, most in named}
+    named: tuple[tuple[Storage, int], ...] = (("s4", 4), ("u4", 4), ("s8", 8))
+    blocks = {most: sorted({b for n, b in kinds if n <= most}, key=lambda b: (b > 0, -b)) for most in (4, 8)}
     return tuple((name, block) for name, most in named for block in blocks[most])
 
 

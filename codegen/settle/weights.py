@@ -71,8 +71,8 @@ def _in_groups(state: IntConst, by_output: ByOutput, pot: bool) -> IntConst | No
     """Weights with a scale per block of inputs, as integers times a factor of their block, int16.
 
     The factor of a block is its scale over the least step of its output, rounded.  The step is such that the largest
-    factor keeps weights within 16 bits and 128 times their sum below 2^29.  With `pot` steps are powers of two, where
-    scales are.  None where blocks lie along another axis.
+    factor keeps weights, of which that rounds off half at most, within 16 bits and 128 times their sum below 2^29.
+    With `pot` steps are powers of two, where scales are.  None where blocks lie along another axis.
     """
     if not state.block or state.ints.ndim != 2:
         return None
@@ -82,9 +82,8 @@ def _in_groups(state: IntConst, by_output: ByOutput, pot: bool) -> IntConst | No
     if (starts != scales).any() or not (largest > 0).all():
         return None
     sizes, widest = np.abs(ints) * (scales / largest), 1 << ((state.bits or 8) - 1)
-    most = np.minimum(
-        DType.S16.high / np.maximum(sizes.max(axis=1), widest), _GROUPS_SUM / np.maximum(sizes.sum(axis=1), 1)
-    )
+    room = DType.S16.high - np.abs(ints).max(axis=1) / 2
+    most = np.minimum(room / np.maximum(sizes.max(axis=1), widest), _GROUPS_SUM / np.maximum(sizes.sum(axis=1), 1))
     shares = np.maximum(np.floor(most), 1)
     steps = (largest / (2.0 ** np.floor(np.log2(shares)) if pot else shares)[:, None]).astype(np.float32)
     products = np.rint(scales / steps).astype(np.int64) * ints

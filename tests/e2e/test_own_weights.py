@@ -97,10 +97,10 @@ CASES: dict[str, tuple[Callable[[], Made], float]] = {
     "MatMulNBits in part": (lambda: n_bits(4, 64, 96), 96 * OUT / 2),
     "MatMulNBits one block": (lambda: n_bits(4, 128, 64), 64 * OUT / 2),
     "MatMulNBits 8 bits": (lambda: n_bits(8, 32, 96), 96 * OUT),
-    "MatMulNBits zeros": (lambda: n_bits(4, 32, 96, zeros=True), 96 * OUT),
-    "MatMulNBits bias": (lambda: n_bits(4, 16, 96, zeros=True, bias=True), 96 * OUT),
+    "MatMulNBits zeros": (lambda: n_bits(4, 32, 96, zeros=True), 96 * OUT / 2 + 3 * OUT),
+    "MatMulNBits bias": (lambda: n_bits(4, 16, 96, zeros=True, bias=True), 96 * OUT / 2 + 6 * OUT),
 }
-"""Models, and what their weights take without scales and biases."""
+"""Models, and what their weights take without scales and biases; with a byte for each zero point that is its own."""
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import numpy_helper
+from onnx import TensorProto, numpy_helper
 
 from codegen import api
 from codegen.frontends.onnx.writer import INT_BITS_KEY
 from codegen.target import load_target
 from tests.support.float_models import INPUT, float_model, images
+from tests.support.onnx_files import onnx_model, ports_of
 from tests.support.shared import shared_dir
 from tests.support.tools import require_tool
 
@@ -36,8 +37,8 @@ def in_bytes(data: bytes) -> bytes:
     return model.SerializeToString()
 
 
-def weights_of(data: bytes, target: str) -> int:
-    found = api.inspect(data, target).weights_bytes
+def weights_of(data: bytes, target: str, goal: str | None = None) -> int:
+    found = api.inspect(data, target, goal=goal).weights_bytes
     assert found is not None
     return found
 
@@ -87,6 +88,84 @@ def test_a_budget_of_flash_counts_weights_as_they_are_packed(model: Path, tmp_pa
     assert any(0 < layer.weights < 8 for layer in made.report.mixed.layers)
     project = api.compile_model(made.model, "generic", tmp_path / "mixed")
     assert project.manifest["weights_bytes"] <= most
+
+
+ZEROS = {"channel": 0, "group": 16}
+"""Whose zero points there are, and of how many inputs a group is."""
+SHAPES = {"Conv": (32, 32, 3, 3), "depthwise": (32, 1, 3, 3), "MatMul": (32, 32)}
+
+
+def unsigned(kind: str, block: int, zeros: bool) -> bytes:
+    """A layer of uint4 weights between int8 tensors; without `zeros` all zero points are 8."""
+    rng, shape = np.random.default_rng(4), SHAPES[kind]
+    axis = 0 if kind != "MatMul" or block else 1
+    sizes = (shape[0] // block, shape[1]) if block else (shape[axis],)
+    zero = rng.integers(2, 14, sizes) if zeros else np.full(sizes, 8)
+    scales = {"xs": 0.05, "ws": rng.uniform(0.01, 0.02, sizes), "ys": 0.1}
+    given = [
+        *(numpy_helper.from_array(np.asarray(s, np.float32), n) for n, s in scales.items()),
+        *(numpy_helper.from_array(np.asarray(0, np.int8), n) for n in ("xz", "yz")),
+        onnx.helper.make_tensor("w", TensorProto.UINT4, shape, rng.integers(0, 16, shape).reshape(-1).tolist()),
+        onnx.helper.make_tensor("wz", TensorProto.UINT4, sizes, zero.reshape(-1).tolist()),
+    ]
+    words = {"axis": axis, **({"block_size": block} if block else {})}
+    groups = {} if kind == "MatMul" else {"pads": [1] * 4, "group": 32 // shape[1]}
+    node = onnx.helper.make_node
+    nodes = [
+        node("DequantizeLinear", ["xq", "xs", "xz"], ["x"]),
+        node("DequantizeLinear", ["w", "ws", "wz"], ["wd"], **words),
+        node("MatMul" if kind == "MatMul" else "Conv", ["x", "wd"], ["y"], **groups),
+        node("QuantizeLinear", ["y", "ys", "yz"], ["yq"]),
+    ]
+    feeds = {"xq": np.zeros((1, 32) if kind == "MatMul" else (1, 32, 8, 8), np.int8)}
+    return onnx_model(nodes, ports_of(feeds), ["yq"], given, sets=21, ir_version=10).SerializeToString()
+
+
+@pytest.mark.parametrize("target", ["generic", "host", "cortex-m4", "cortex-m55", "aarch64", "gap8"])
+@pytest.mark.parametrize(
+    ("kind", "whose"), [*((k, "channel") for k in SHAPES), ("MatMul", "group")], ids=lambda part: str(part)
+)
+def test_zero_points_of_their_own_take_a_byte_each_and_not_one_for_each_weight(
+    kind: str, whose: str, target: str
+) -> None:
+    block = ZEROS[whose]
+    own, middle = (unsigned(kind, block, zeros) for zeros in (True, False))
+    number = 32 * (32 // block if block else 1)
+    assert weights_of(own, target, "balanced") <= weights_of(middle, target) + number
+    assert api.verify(own, target=target, goal="balanced", samples=2).equal
+
+
+def flattened(block: int) -> bytes:
+    """A map that is flattened channel by channel, as ONNX has it, before weights with or without blocks."""
+    made = onnx.load_from_string(unsigned("MatMul", block, True))
+    node, graph = onnx.helper.make_node, made.graph
+    head = [
+        node("DequantizeLinear", ["map", "xs", "xz"], ["m"]),
+        node("AveragePool", ["m"], ["p"], kernel_shape=[2, 2], strides=[2, 2]),
+        node("QuantizeLinear", ["p", "xs", "xz"], ["pq"]),
+        node("DequantizeLinear", ["pq", "xs", "xz"], ["pd"]),
+        node("Flatten", ["pd"], ["x"]),
+    ]
+    kept = [*head, *graph.node[1:]]
+    del graph.node[:], graph.input[:]
+    graph.node.extend(kept)
+    graph.input.append(onnx.helper.make_tensor_value_info("map", TensorProto.INT8, [1, 8, 4, 4]))
+    return made.SerializeToString()
+
+
+def test_blocks_stay_together_behind_a_flattened_map() -> None:
+    """Other weights are put in the order of the map: a block's would no longer share a factor, and take 16 bits."""
+    pool = weights_of(flattened(16), "generic") - weights_of(unsigned("MatMul", 16, True), "generic")
+    assert 0 <= pool < 32, "its factors"
+    assert api.verify(flattened(16), target="generic", samples=2).equal
+
+
+def test_goal_speed_keeps_the_vectors_of_a_chip_that_packs_none_of_them() -> None:
+    data = unsigned("Conv", 0, True)
+    packed, fast = (api.inspect(data, "cortex-m55", goal=goal) for goal in (None, "speed"))
+    assert fast.weights_bytes - packed.weights_bytes == 32 * 32 * 9 // 2 - 32
+    assert any("--goal speed" in note for note in packed.notes)
+    assert not any("zero points of their own" in note for note in fast.notes)
 
 
 @pytest.mark.slow

@@ -14,6 +14,8 @@ SHARES = {
     "a group of five operators or more": 0.30,
     "a skip inside a group": 0.30,
     "shared input and output rows": 0.20,
+    "weights of few bits": 0.25,
+    "weights with zero points of their own": 0.15,
 }
 """What part of all networks must have each."""
 EACH_OPERATOR = 40
@@ -75,6 +77,8 @@ def features(found: Planned) -> set[str]:
         "an input outside": any(r.given for r in plan.regions),
         "strips of columns": any(".strip1" in n.name and isinstance(n.op, Slice) for n in plan.graph.nodes),
         "strips that are joined": any(".strips2" in n.name for n in plan.graph.nodes),
+        "weights of few bits": any(v.type.bits for v in plan.graph.values.values()),
+        "weights with zero points of their own": any(v.type.apart for v in plan.graph.values.values()),
         "a limit": case.options.arena_limit is not None,
         "the scratchpad": plan.scratchpad is not None,
         "several cores": plan.scratchpad is not None and plan.scratchpad.cores > 1,

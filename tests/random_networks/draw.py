@@ -7,6 +7,7 @@ spans fewer than `LEAST_SPAN` values; then something else is drawn.  Everything 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,21 @@ import numpy as np
 from codegen.errors import CompileError
 from codegen.ir.graph import Graph
 from codegen.ir.op import NodeOf, Op
-from codegen.ir.quant import DERIVED_MODES, MODES, Array, DType, Mode, Quant, Requant, Storage, Sums, TensorType, is_pot
+from codegen.ir.quant import (
+    DERIVED_MODES,
+    MODES,
+    Array,
+    DType,
+    Mode,
+    Quant,
+    Requant,
+    Storage,
+    Sums,
+    TensorType,
+    is_pot,
+    packed_bits,
+    taken_off,
+)
 from codegen.ir.shape import Window
 from codegen.kernels import find_form
 from codegen.ops import (
@@ -43,6 +58,8 @@ SMALL = 32
 LARGEST = 7000
 """Elements of a tensor, at most."""
 BYTES = (DType.S8, DType.U8)
+FEW = ((0, False), (4, False), (0, False), (4, True), (0, False), (2, True))
+"""Bits that most weights of a network have, 0 for any, and whether they have zero points of their own."""
 STRIDES = (1, 1, 1, 1, 1, 1, 2, 3)
 
 
@@ -60,6 +77,7 @@ class Drawing(Sketch):
             self.mode = ("single", *DERIVED_MODES)[seed // 3 % 6]
         self.sums: Sums = ("separate", "fused", "separate", "flushed")[seed % 4]
         self.storage: Storage = ("", "f16", "", "s8", "", "bf16", "", "s4")[seed // 2 % 8]
+        self.few: tuple[int, bool] = FEW[seed // 5 % len(FEW)]
         self.data: dict[str, Array] = {}
 
     # Choices
@@ -133,6 +151,26 @@ class Drawing(Sketch):
         self.data.update(zip(self.nodes[-1].outputs, results, strict=True))
         return first
 
+    def weights(self, *shape: int) -> Array:
+        """Random weights, in some networks mostly of few bits, perhaps with a zero point for each output."""
+        bits, apart = self.few
+        if not bits or self.chance(0.3):
+            return random_array(self.rng, shape, DType.S8)
+        half = 1 << (bits - 1)
+        found = self.rng.integers(-half, half, shape)
+        if apart:
+            found += self.rng.integers(1 - half, half + 1, (shape[0], *(1,) * (len(shape) - 1)))
+        return found.astype(np.int8)
+
+    def packed(self, weights: Array) -> str:
+        """Weights as a constant that is stored in as few bits as they have."""
+        name, (bits, apart) = self.const(weights), self.few
+        own = packed_bits(weights, bits) if bits else 0
+        split = bool(not own and apart and taken_off(weights.reshape(len(weights), -1), bits) is not None)
+        kind = replace(self.kind(name), bits=own or (bits if split else 0), apart=split)
+        self.values[name] = replace(self.values[name], type=kind)
+        return name
+
     def usable(self, scale: float) -> float:
         """The scale, or the largest power of two that it reaches where the mode only shifts."""
         return power_below(scale) if is_pot(self.mode) else float(np.float32(scale))
@@ -199,7 +237,7 @@ class Drawing(Sketch):
         outputs = outputs or (c * self.pick((1, 1, 2)) if depthwise else self.int(1, 10))
         shared = [g for g in (2, 3, 4) if c % g == 0 and outputs % g == 0]
         groups = c if depthwise else self.pick(shared) if shared and self.chance(0.2) else 1
-        weights = random_array(self.rng, (outputs, h.size, w.size, c // groups), DType.S8)
+        weights = self.weights(outputs, h.size, w.size, c // groups)
         bias = self.rng.integers(-2000, 2000, outputs).astype(np.int32)
         dtype = dtype or self.byte(x)
         zero = self.quant(x).zero_point
@@ -221,23 +259,23 @@ class Drawing(Sketch):
         y = self.fit(acc * scales * self.quant(x).scale, dtype)
         low = y.zero_point if self.chance(0.15) else None
         requant = self.requant(x, scales, y, dtype, low)
-        return self.apply(op(requant, dtype, y), x, self.const(weights), self.const(bias))
+        return self.apply(op(requant, dtype, y), x, self.packed(weights), self.const(bias))
 
     def _sums(self, op: Op, x: str, weights: Array, bias: Array, acc: Array, scales: Array) -> str:
         """The sums of a convolution as a tensor, and what brings them to bytes."""
         y = self.fit(acc * scales * self.quant(x).scale, DType.S8)
         requant = self.requant(x, scales, y, DType.S8)
-        return self.apply(Rescale(requant, DType.S8, y), self.apply(op, x, self.const(weights), self.const(bias)))
+        return self.apply(Rescale(requant, DType.S8, y), self.apply(op, x, self.packed(weights), self.const(bias)))
 
     def dense(self, x: str, outputs: int, mode: Mode = "single") -> str:
-        weights = random_array(self.rng, (outputs, self.shape(x)[-1]), DType.S8)
+        weights = self.weights(outputs, self.shape(x)[-1])
         bias = self.rng.integers(-2000, 2000, outputs).astype(np.int32)
         zero, dtype = self.quant(x).zero_point, self.byte(x)
         acc = Dense(zero, None, DType.S32, None).golden([self.data[x], weights, bias])[0]
         scales = self.scales(acc * self.quant(x).scale, 1)
         y = self.fit(acc * self.quant(x).scale * scales, dtype)
         requant = self.requant(x, scales, y, dtype)
-        return self.apply(Dense(zero, requant, dtype, y), x, self.const(weights), self.const(bias))
+        return self.apply(Dense(zero, requant, dtype, y), x, self.packed(weights), self.const(bias))
 
     def matmul(self, a: str, b: str) -> str:
         zeros = self.quant(a).zero_point, self.quant(b).zero_point

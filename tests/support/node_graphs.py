@@ -71,7 +71,7 @@ def fed(made: Compilable) -> dict[str, Array]:
 
 def disagreement(made: Compilable, results: Mapping[str, Array]) -> str:
     """Where results are not what the test says, at its own tolerance; empty where they are."""
-    for port, wanted in zip(made.graph.outputs, made.case.expected, strict=True):
+    for port, wanted in zip(made.graph.outputs, (y for y in made.case.expected if y.size), strict=True):
         found = rows_used(results[port.value].astype(np.float64), wanted, made.case)
         if port.model_dtype == UNSIGNED_WORD:
             found += WORD_SHIFT

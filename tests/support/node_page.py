@@ -33,8 +33,9 @@ time: what has a size that depends on numbers is resolved while the model is rea
 none to give. Of computed boxes NonMaxSuppression has rows for all that it may select, which are -1 where a test has
 none.
 
-What is read and not compiled: inputs and outputs of a network without elements, for C has no arrays of none (within a
-network such tensors are known, and gone); and a constant of 64 bits, for whole numbers are held in 32."""
+C has no arrays of no elements: inputs and outputs without any are left out, and within a network such tensors are
+known, and gone. What is read and not compiled: networks none of whose outputs has an element, which compute nothing;
+and a constant of 64 bits, for whole numbers are held in 32."""
 
 
 def page() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from codegen.float32.weights import MOST, codes, narrowed, steps
+from codegen.float32.weights import MOST, codes, is_held, narrowed, steps
 from codegen.ir.quant import Array
 from tests.contract.case import STORAGES
 
@@ -76,6 +76,20 @@ def test_integers_times_any_scale_are_found(most: int) -> None:
     scale = np.float32(0.0123456)
     weights = RNG.integers(-most, most + 1, (6, 30)).astype(np.float32) * scale
     assert np.array_equal(made(weights, "s8"), weights)
+
+
+@pytest.mark.parametrize("zero", [-15, -8, -3, 0])
+def test_sixteen_neighbouring_integers_are_held_wherever_they_lie(zero: int) -> None:
+    scales = RNG.uniform(0.01, 0.1, (6, 1)).astype(np.float32)
+    integers = RNG.integers(zero, zero + 16, (6, 40))
+    weights = integers.astype(np.float32) * scales
+    assert is_held(weights, "u4")
+    assert is_held(weights, "s4") == (zero == -8)
+    found, steps_of = steps(weights, "u4")
+    assert np.array_equal(found.astype(np.float32) * steps_of, weights)
+    assert np.ptp(found, axis=1).max() <= 15
+    weights[1, 0], weights[1, 1] = np.float32([zero - 1, zero + 16]) * scales[1]
+    assert not is_held(weights, "u4"), "more numbers than 4 bits have"
 
 
 @pytest.mark.parametrize(

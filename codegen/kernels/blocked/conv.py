@@ -35,7 +35,7 @@ from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.packed import Fields, filled_to
 from codegen.kernels.scaling import Scaling, lined_scaling, plain_scaling
 from codegen.kernels.sizes import RunSizes
-from codegen.kernels.weighted import Weighted, weighted
+from codegen.kernels.weighted import Weighted, is_apart, weighted
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
 
@@ -70,6 +70,7 @@ class BlockedContext(RunSizes):
     """Literals of one convolution.
 
     `shifted`: weights are bytes less a shift; each pixel's sums begin with the shift times the sum of its inputs.
+    `each_shifted`: each output has a shift of its own.
     `planar`: weights lie channel by channel, and two pixels by two channels are summed by lam_armv6m_sum_2x2.
     `copied`: the inputs of a block are read from scratch, so that its outputs may be stored over them.
     `two_groups`: a single pixel beside larger blocks takes two groups of channels at once.
@@ -86,6 +87,7 @@ class BlockedContext(RunSizes):
     shifted: bool
     rq: FastRequant
     fields: Fields | None
+    each_shifted: bool = False
     copied: bool = False
     two_groups: bool = False
     windows: tuple[tuple[Columns, ...], ...] = ()
@@ -203,7 +205,7 @@ def pieces_of(choice: Choice, w: Window, x: Shape, c_out: int) -> tuple[Piece, .
 
 
 def _fit(core: Core, node: NodeOf[Conv2D | Dense], *, copied: bool = False, lined: bool = False) -> Fit | None:
-    op, sums = node.op, weighted(node)
+    op, sums = node.op, weighted(node, apart=True)
     served = isinstance(op, Dense) or (op.groups == 1 and op.h.size <= _MOST_ROWS)
     if sums is None or not served or not sums.of_bytes(shifted=True):
         return None
@@ -228,7 +230,7 @@ def _fit(core: Core, node: NodeOf[Conv2D | Dense], *, copied: bool = False, line
     params, headers = _params(sums, scaling, context), context.rq.headers
     own = ("lam_armv6m.h",) if planar else ()
     in_place = _is_pointwise(node) and context.c_out <= context.channels and choice.once
-    why = _why(choice, scratch, sums.bits, windows=whole is not None) + scaling.said
+    why = _why(choice, scratch, sums, windows=whole is not None) + scaling.said
     mix = conv_mix(core, whole or work, choice, context.c_out) if isinstance(op, Conv2D) else None
     if mix is not None and whole is not None:
         mix = mix + windows_mix(core, work)
@@ -291,7 +293,8 @@ def _context(
         two_groups=choice.two_groups,
         sizes=choice.sizes,
         pieces=pieces_of(choice, w, x.shape, y.shape[-1]),
-        shifted=sums.shift is not None,
+        shifted=sums.shift is not None or sums.less is not None,
+        each_shifted=sums.less is not None,
         rq=rq,
     )
 
@@ -336,7 +339,7 @@ def _weights(sums: Weighted, k: BlockedContext) -> Field:
     if k.fields is not None:
         rows = k.taps // k.run
         size = sum((end - first) // n * rows * k.weights_of(k.run, n) for first, end, n in k.groups)
-        return Field.later("weights", k.fields.dtype, size, lambda: _in_fields(sums.weights, k))
+        return Field.later("weights", k.fields.dtype, size, lambda: _in_fields(sums.shifted_weights(), k))
     channels = 1 if k.planar else k.channels
     order = _order(channels)
     return Field.later("weights", np.int8, sums.weights.size, lambda: packed(sums.shifted_weights(), channels), order)
@@ -359,13 +362,12 @@ def _gathered(node: NodeOf[Conv2D | Dense], pieces: tuple[Piece, ...]) -> Scratc
     return Scratch("columns", gathered_bytes(h.size, max(reaching), w, c_in, 1) if reaching else 0)
 
 
-def _why(choice: Choice, scratch: Scratch, bits: int, *, windows: bool = False) -> str:
+def _why(choice: Choice, scratch: Scratch, sums: Weighted, *, windows: bool = False) -> str:
     sizes = " and ".join(f"{pixels} x {choice.channels_of(pixels)}" for pixels in choice.sizes)
     edges = ", edges copied beside padding" if scratch.bytes else ""
     if windows:
         edges = ", windows copied to one run each"
-    few = f", weights of {bits} bits" if bits else ""
-    return f"blocks of {sizes} sums, {choice.cost:.2f} instructions per product{edges}{few}"
+    return f"blocks of {sizes} sums, {choice.cost:.2f} instructions per product{edges}{sums.said}"
 
 
 def blocked_conv(core: Core) -> tuple[Kernel[Conv2D | Dense], ...]:
@@ -380,6 +382,17 @@ def blocked_conv(core: Core) -> tuple[Kernel[Conv2D | Dense], ...]:
         return (_kernel(core, needs, without),)
     wide = (_kernel(one, *wide_chips_of(core)) for one in longer)
     return (*wide, _kernel(core, needs | _SIMD, without), _kernel(short_core(core), needs, without | _SIMD))
+
+
+def apart_conv(core: Core, feature: str) -> Kernel[Conv2D | Dense]:
+    """The kernel where weights have few bits and zero points of their own, which a feature's kernels do not pack."""
+    served: tuple[type[Conv2D | Dense], ...] = (Conv2D, Dense)
+    fit = partial(_fit_apart, core)
+    return Kernel(_NAME, _TEMPLATE, "row", served, fit, frozenset({feature}), headers=_HEADERS)
+
+
+def _fit_apart(core: Core, node: NodeOf[Conv2D | Dense]) -> Fit | None:
+    return _fit(core, node) if is_apart(node) else None
 
 
 def lined_conv(core: Core) -> tuple[Kernel[Conv2D], ...]:

@@ -21,7 +21,7 @@ from codegen.kernels.fast import FastRequant
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.packed import Fields, filled_to
 from codegen.kernels.scaling import Scaling, lined_scaling, plain_scaling
-from codegen.kernels.weighted import Weighted, weighted
+from codegen.kernels.weighted import Weighted, is_apart, weighted
 from codegen.ops import Conv2D
 from codegen.records import record
 
@@ -62,7 +62,10 @@ class Variant:
 
 @record
 class DepthwiseContext:
-    """Literals of one depthwise convolution; `pieces` has the index of each piece's variant."""
+    """Literals of one depthwise convolution; `pieces` has the index of each piece's variant.
+
+    `shifted`: weights are stored as so much less, `each_shifted`: as a number of their own channel less.
+    """
 
     x_t: str
     y_t: str
@@ -73,6 +76,7 @@ class DepthwiseContext:
     variants: tuple[Variant, ...]
     pieces: tuple[tuple[Piece, int], ...]
     shifted: bool
+    each_shifted: bool
     rq: FastRequant
     fields: Fields | None
 
@@ -116,7 +120,7 @@ class DepthwiseContext:
 
 
 def _fit(core: Core, node: NodeOf[Conv2D], *, lined: bool = False) -> Fit | None:
-    sums = weighted(node)
+    sums = weighted(node, apart=True)
     if sums is None or not is_depthwise(node) or not sums.of_bytes(shifted=True) or node.op.w.size > _MOST_COLUMNS:
         return None
     scaling = lined_scaling(sums) if lined else plain_scaling(sums)
@@ -124,7 +128,9 @@ def _fit(core: Core, node: NodeOf[Conv2D], *, lined: bool = False) -> Fit | None
         return None
     choice = choose_slide(core, _slide(node))
     sizes = " and ".join(map(str, choice.sizes))
-    why = f"blocks of {sizes} outputs of one channel, {choice.cost:.2f} instructions per product{scaling.said}"
+    why = (
+        f"blocks of {sizes} outputs of one channel, {choice.cost:.2f} instructions per product{sums.said}{scaling.said}"
+    )
     context = _context(node, sums, choice, scaling.rq)
     mix = slide_mix(core, _slide(node), choice).times(context.channels)
     return Fit(context, _params(sums, scaling, context), why=why, headers=context.rq.headers, mix=mix)
@@ -167,6 +173,7 @@ def _context(node: NodeOf[Conv2D], sums: Weighted, choice: Choice, rq: FastRequa
         variants=tuple(variants),
         pieces=tuple(pieces),
         shifted=sums.shift is not None,
+        each_shifted=sums.less is not None,
         rq=rq,
         fields=Fields(sums.bits, 8) if sums.bits else None,
     )
@@ -181,7 +188,7 @@ def _weights(sums: Weighted, k: DepthwiseContext) -> Field:
     if k.fields is None:
         return sums.byte_weights("[channels][rows][columns]")
     fields, size = k.fields, sums.weights.size // k.record * k.record_elements
-    return Field.later("weights", fields.dtype, size, lambda: _in_fields(sums.weights, fields, k.record))
+    return Field.later("weights", fields.dtype, size, lambda: _in_fields(sums.shifted_weights(), fields, k.record))
 
 
 def _in_fields(weights: Array, fields: Fields, record: int) -> Array:
@@ -193,6 +200,11 @@ def _in_fields(weights: Array, fields: Fields, record: int) -> Array:
 def blocked_depthwise(core: Core) -> Kernel[Conv2D]:
     """The kernel for one core."""
     return _kernel(partial(_fit, core), *chips_of(core))
+
+
+def apart_depthwise(core: Core, feature: str) -> Kernel[Conv2D]:
+    """The kernel where weights have few bits and zero points of their own, which a feature's kernels do not pack."""
+    return _kernel(lambda node: _fit(core, node) if is_apart(node) else None, frozenset({feature}), frozenset())
 
 
 def lined_depthwise(core: Core) -> Kernel[Conv2D]:

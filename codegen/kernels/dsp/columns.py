@@ -19,7 +19,7 @@ from codegen.kernels.dsp.words import pack_few, pack_words, words_of
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant, filled
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.sizes import PixelSizes
-from codegen.kernels.weighted import FOLDED, STORED_LESS, Weighted, weighted
+from codegen.kernels.weighted import EACH_STORED_LESS, FOLDED, OWN_ZEROS, STORED_LESS, Weighted, weighted
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
 
@@ -35,6 +35,7 @@ class ColumnContext(PixelSizes):
     """Literals of one layer: `groups` of four values a column, `piece` bytes in each of its pieces.
 
     `shifted`: weights are bytes less a shift; each pixel's sums begin with the shift times the sum of its column.
+    `each_shifted`: each channel has a shift of its own.
     `last`: pixels of the last turn where two at a time do not make a row: 3, or 1; else 0.
     """
 
@@ -48,6 +49,7 @@ class ColumnContext(PixelSizes):
     wide: bool
     shifted: bool
     bits: int
+    each_shifted: bool
 
     @property
     def block(self) -> str:
@@ -136,8 +138,10 @@ class WindowContext(ColumnContext):
 
 
 def _sums(node: Node) -> Weighted | None:
-    sums = weighted(node)
-    return sums if sums is not None and sums.of_bytes(shifted=True) else None
+    sums = weighted(node, apart=True)
+    if sums is None or not sums.of_bytes(shifted=True):
+        return None
+    return sums if sums.less is None or _bits(sums) else None
 
 
 def _fit_dense(node: Node, wide: bool, *, direct: bool = False) -> Fit | None:
@@ -208,10 +212,10 @@ def _bits(sums: Weighted) -> int:
     return sums.bits if sums.bits and sums.fits_unsigned(sums.bits) else 0
 
 
-def _weight_numbers(sums: Weighted, wide: bool) -> tuple[bool, bool, int]:
-    """Whether weights have 16 bits, which hold all numbers; whether they are numbers less a shift; few bits."""
+def _weight_numbers(sums: Weighted, wide: bool) -> tuple[bool, bool, int, bool]:
+    """Whether weights have 16 bits, which hold all numbers; whether they are less a shift; few bits; own shifts."""
     bits = _bits(sums)
-    return wide and not bits, bits > 0 or (not wide and sums.shift is not None), bits
+    return wide and not bits, bits > 0 or (not wide and sums.shift is not None), bits, sums.less is not None
 
 
 def _headers(context: ColumnContext) -> tuple[str, ...]:
@@ -263,7 +267,7 @@ def _params(node: Node, sums: Weighted, together: int, wide: bool, *, padded: bo
     op, outputs = node.op, len(sums.weights)
     channels = -(-outputs // together) * together
     passes = op.h.size if isinstance(op, Conv2D) and together == 2 and _by_row(node) else 1
-    wide, _, bits = _weight_numbers(sums, wide)
+    wide, _, bits, _ = _weight_numbers(sums, wide)
 
     def words() -> Array:
         rows = (sums.weights if wide else sums.shifted_weights()).reshape(outputs, -1)
@@ -277,13 +281,16 @@ def _params(node: Node, sums: Weighted, together: int, wide: bool, *, padded: bo
         Field.later("weights", np.uint32, size, words, f"in the order of lam_armv7em{'_few' if bits else ''}.h"),
         Field.later("bias", np.int32, channels, lambda: filled(sums.folded, channels), FOLDED + more),
         *sums.zero_fields(padded=padded),
-        *_shift_fields(sums, bits, wide=wide),
+        *_shift_fields(sums, bits, channels, wide=wide),
         *fast_fields(op.requant, sums.reach, channels),
     )
 
 
-def _shift_fields(sums: Weighted, bits: int, *, wide: bool) -> tuple[Field, ...]:
+def _shift_fields(sums: Weighted, bits: int, channels: int, *, wide: bool) -> tuple[Field, ...]:
     """Params `w_shift`: what weights are less than what is stored of them."""
+    if sums.less is not None:
+        shifts = filled(sums.less - (1 << (bits - 1)), channels).astype(np.int8)
+        return (Field("w_shift", shifts, about=EACH_STORED_LESS),)
     if bits:
         return (Field("w_shift", np.array([-(1 << (bits - 1))], np.int32), about=STORED_LESS),)
     return () if wide else sums.shift_fields()
@@ -309,7 +316,7 @@ def _why(node: Node, context: ColumnContext) -> str:
 
 def _wider(context: ColumnContext) -> str:
     if context.bits:
-        return f", weights of {context.bits} bits"
+        return f", weights of {context.bits} bits{OWN_ZEROS if context.each_shifted else ''}"
     return ", weights widened at compile time" if context.wide else ""
 
 

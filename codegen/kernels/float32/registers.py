@@ -94,7 +94,7 @@ FPU = Unit(
     latency=1,
     unroll=4,
     together=8,
-    expands=(("", 0), ("f16", 2), ("bf16", 2), ("s8", 3), ("s4", 4)),
+    expands=(("", 0), ("f16", 2), ("bf16", 2), ("s8", 3), ("s4", 4), ("u4", 5)),
 )
 AVX512 = Unit(
     "x86",

@@ -13,16 +13,18 @@ import numpy as np
 from codegen.float32.weights import MOST, codes, steps
 from codegen.ir.form import Field
 from codegen.ir.op import NodeView
-from codegen.ir.quant import Array, Storage
+from codegen.ir.quant import Array, Storage, taken_off
 from codegen.kernels.packed import Fields, filled_to
 from codegen.records import record
 
 Runs = Callable[[Array], Sequence[Array]]
 """Weights [outputs, ...] in the order of reading: parts of equal runs, [runs, weights of a run]."""
 
-_TYPES = {"": "float32", "f16": "uint16", "bf16": "uint16", "s8": "int8", "s4": "uint8"}
-_NAMES = {"f16": "float16", "bf16": "bfloat16", "s8": "int8", "s4": "int4"}
+_TYPES = {"": "float32", "f16": "uint16", "bf16": "uint16", "s8": "int8", "s4": "uint8", "u4": "uint8"}
+_NAMES = {"f16": "float16", "bf16": "bfloat16", "s8": "int8", "s4": "int4", "u4": "uint4"}
+_TWO_IN_A_BYTE = ("s4", "u4")
 _TWO = Fields(4, 8)
+_LESS = "added to the integers of a scale: they are stored as so much less"
 
 
 @record
@@ -36,6 +38,11 @@ class Stored:
     def scaled(self) -> bool:
         """Whether each output has a scale."""
         return self.storage in MOST
+
+    @property
+    def apart(self) -> bool:
+        """Whether each output also has a number that is added to its integers."""
+        return self.storage == "u4"
 
     @property
     def fields(self) -> Fields:
@@ -55,7 +62,7 @@ class Stored:
     @property
     def in_turn(self) -> int:
         """Weights in an element."""
-        return 2 if self.storage == "s4" else 1
+        return 2 if self.storage in _TWO_IN_A_BYTE else 1
 
     def elements(self, weights: int) -> int:
         """Elements of a run of so many."""
@@ -81,14 +88,15 @@ class Stored:
         return f"; weights stored as {_NAMES[self.storage]}{each}" if self.storage else ""
 
     def fields_of(self, weights: Array, runs: Runs) -> tuple[Field, ...]:
-        """Params `weights`, and `scale` where they have one, block by block, the larger elements first."""
+        """Params `weights`, and `scale` and `less` where they have them, block by block, the larger elements first."""
         size = sum(len(part) * self.elements(part.shape[1]) for part in runs(np.empty(weights.shape, np.bool_)))
         packed = Field.later("weights", self.dtype, size, lambda: self._packed(weights, runs))
         if not self.scaled:
             return (packed,)
         count = weights.size // self.block if self.block else len(weights)
         scale = Field.later("scale", np.float32, count, lambda: self._steps(weights)[1].T.reshape(-1))
-        return scale, packed
+        less = Field.later("less", np.int8, count, lambda: self._less(self._steps(weights)[0]).T.reshape(-1), _LESS)
+        return (scale, less, packed) if self.apart else (scale, packed)
 
     def _packed(self, weights: Array, runs: Runs) -> Array:
         parts = runs(self._as_stored(weights))
@@ -102,8 +110,19 @@ class Stored:
 
     def _as_stored(self, weights: Array) -> Array:
         if self.scaled:
-            return self._steps(weights)[0]
+            integers = self._steps(weights)[0]
+            return self._without(integers, self._less(integers)) if self.apart else integers
         return codes(weights, self.storage) if self.storage else weights
+
+    def _less(self, integers: Array) -> Array:
+        """What is taken off the integers of each scale, [outputs, blocks]."""
+        less = taken_off(integers.reshape(len(integers), -1, self.block or integers[0].size), self.fields.bits)
+        assert less is not None, "numbers that the storage holds"
+        return less.astype(np.int8)
+
+    def _without(self, integers: Array, less: Array) -> Array:
+        """Integers without that."""
+        return (integers.reshape(*less.shape, -1) - less[:, :, None]).reshape(integers.shape)
 
     def _steps(self, weights: Array) -> tuple[Array, Array]:
         return steps(weights, self.storage, self.block)

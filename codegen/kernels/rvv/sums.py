@@ -45,7 +45,7 @@ class RvvContext:
 
 def _sums(node: NodeOf[Conv2D | Dense]) -> Weighted | None:
     """Those of bytes by bytes, whose factors have the form that vectors take."""
-    sums = weighted(node)
+    sums = weighted(node, apart=True)
     if sums is None or sums.x not in BYTES or sums.y not in BYTES or sums.weights.dtype != np.int8:
         return None
     requant = node.op.requant

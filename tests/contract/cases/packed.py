@@ -24,8 +24,20 @@ def few(bits: int, *shape: int) -> Array:
 
 
 def packed(source: Source) -> Iterator[Case]:
-    """Cases of weights of 4 and 2 bits; two of 4 in every mode, the others in one."""
+    """Cases of weights of 4 and 2 bits; two of 4 in every mode, the others in one; and all with own zero points."""
     yield from in_modes(lambda mode: _of_bits(source, mode))
+    for bits in (4, 2):
+        for case in source("single", bits):
+            yield _apart(replace(case, name=f"apart_{case.name}_u{bits}", bits=bits))
+
+
+def _apart(case: Case) -> Case:
+    """The case whose weights are more by a number of each output, or of each of its blocks."""
+    weights, half = np.asarray(case.ins[1]), 1 << (case.bits - 1)
+    shape = (len(weights), *(1,) * (weights.ndim - 1))
+    more = np.random.default_rng([24, *weights.shape]).integers(1 - half, half + 1, shape)
+    more.flat[0], more.flat[-1] = 1 - half, half
+    return replace(case, ins=(case.ins[0], (weights + more).astype(weights.dtype), *case.ins[2:]), apart=True)
 
 
 def _of_bits(source: Source, mode: Mode) -> Iterator[Case]:
@@ -63,11 +75,16 @@ def grouped(mode: Mode) -> Iterator[Case]:
             (4, 1, 9, 2, 32),
         )
     for bits, pixels, n_in, n_out, block in shapes:
-        factors = np.random.default_rng([23, n_in]).integers(1, 250, (n_out, -(-n_in // block)))
-        weights = (few(bits, n_out, n_in) * factors.repeat(block, axis=1)[:, :n_in]).astype(np.int16)
+        groups = (n_out, -(-n_in // block))
+        factors = np.random.default_rng([23, n_in]).integers(1, 250, groups)
+        more = np.random.default_rng([25, n_in]).integers(1 - (1 << (bits - 1)), 1 + (1 << (bits - 1)), groups)
         step = requant(mode, 2**bits * 125 * 128 * np.sqrt(n_in), n_out)
-        ins = (t(S8, pixels, n_in), weights, ints(S32, n_out) >> 12)
-        yield Case(f"groups_{bits}_{n_in}", Dense(A.zero_point, step, S8, None), ins, bits=bits, block=block)
+        for apart in (False, True) if bits < 8 else (False,):
+            numbers = few(bits, n_out, n_in) + apart * more.repeat(block, axis=1)[:, :n_in]
+            weights = (numbers * factors.repeat(block, axis=1)[:, :n_in]).astype(np.int16)
+            ins = (t(S8, pixels, n_in), weights, ints(S32, n_out) >> 12)
+            name, op = f"groups_{'u' if apart else ''}{bits}_{n_in}", Dense(A.zero_point, step, S8, None)
+            yield Case(name, op, ins, bits=bits, block=block, apart=apart)
 
 
 def convolutions(mode: Mode, bits: int) -> Iterator[Case]:

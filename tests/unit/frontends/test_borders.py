@@ -10,7 +10,7 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from codegen.errors import OptionBad
+from codegen.errors import CompileError, OptionBad
 from codegen.frontends import read_real
 from codegen.frontends.onnx import import_onnx
 from codegen.ir.quant import DType
@@ -94,6 +94,30 @@ def test_unused_input_is_noted(tmp_path: Path) -> None:
     graph = agrees(net.model(y), tmp_path)
     assert "input 'idle' is not used" in graph.notes
     assert [i.name for i in graph.inputs] == ["idle", "x"]
+
+
+def sliced_to_nothing(*, alone: bool) -> onnx.ModelProto:
+    """A network with an output of no elements, beside another one or alone."""
+    made = network()
+    last = made.graph.node[-1].output[0]
+    made.graph.initializer.extend(numpy_helper.from_array(np.array([at]), name) for name, at in (("at", 0), ("on", 2)))
+    made.graph.node.append(helper.make_node("Slice", [last, "at", "at", "on"], ["nothing"]))
+    if alone:
+        del made.graph.output[:]
+    made.graph.output.append(helper.make_tensor_value_info("nothing", TensorProto.FLOAT, None))
+    return made
+
+
+def test_an_output_without_elements_is_left_out(tmp_path: Path) -> None:
+    whole, less = imported(network(), tmp_path), imported(sliced_to_nothing(alone=False), tmp_path)
+    assert less.outputs == whole.outputs
+    assert kinds(less) == kinds(whole)
+    assert {*less.notes} - {*whole.notes} == {"output 'nothing' has no elements, and is left out"}
+
+
+def test_a_network_that_computes_nothing_is_refused_as_such(tmp_path: Path) -> None:
+    with pytest.raises(CompileError, match="LAM-IMPORT-078"):
+        imported(sliced_to_nothing(alone=True), tmp_path)
 
 
 @pytest.mark.parametrize("opset", range(10, onnx.defs.onnx_opset_version() + 1))

@@ -176,6 +176,39 @@ def test_corners_are_aligned_by_factors_as_onnx_has_it(mode: str, factor: float,
     assert np.abs(run(modelled(case, np.int8, finer=1.5), tmp_path, x) - wanted).max() <= 0.05 * 1.5 * 1.01
 
 
+@pytest.mark.parametrize("shape", [(1, 2, 5, 4, 6), (2, 3, 4, 7, 3), (1, 2, 3, 4, 2, 5)])
+@pytest.mark.parametrize(
+    ("kind", "scale", "most", "words"),
+    [
+        (np.int8, 0.05, 1.01, {"mode": "cubic"}),
+        (np.int8, 0.05, 1.01, {"mode": "cubic", "antialias": 1, "cubic_coeff_a": -0.5}),
+        (np.int8, 0.05, 1.01, {"mode": "linear", "antialias": 1}),
+        (np.int16, 2e-4, 2.01, {"mode": "linear", "antialias": 1}),
+    ],
+)
+def test_integers_along_three_axes_are_within_steps_of_real_numbers(
+    kind: Any, scale: float, most: float, words: dict[str, Any], shape: tuple[int, ...], tmp_path: Path
+) -> None:
+    """Of which ONNX Runtime has some only; from end to end of their type, so that cubic goes beyond it."""
+    rng, axes = np.random.default_rng(len(shape)), tuple(range(2, len(shape)))
+    ends = np.iinfo(kind)
+    x = rng.choice([ends.min, ends.max, 0, 1], shape).astype(np.float32) * np.float32(scale)
+    for _ in range(4):
+        sizes = tuple(int(n) for n in rng.integers(2, 9, len(axes)))
+        case = Drawn(shape, axes, (), sizes, {**words, "axes": axes})
+        model = modelled(case, kind, scale, 1.5)
+        found = run(model, tmp_path, x)
+        assert "f32" not in types_of(model, tmp_path)
+        real = run(modelled(case), tmp_path, x).clip(ends.min * scale * 1.5, ends.max * scale * 1.5)
+        assert np.abs(found - real).max() <= most * scale * 1.5, case
+
+
+def types_of(model: onnx.ModelProto, folder: Path) -> set[str]:
+    """Of what the network computes between its borders."""
+    graph = imported(model, folder)
+    return {graph.type(name).dtype.value for node in graph.nodes for name in node.outputs}
+
+
 def run(model: onnx.ModelProto, folder: Path, x: np.ndarray) -> np.ndarray:
     """Ours alone."""
     graph = imported(model, folder, io_type="model", io_layout="model")

@@ -83,7 +83,7 @@ def test_pieces_name_the_bytes_that_their_blocks_read_and_the_elements_that_they
 
 
 def test_sums_of_two_pixels_lie_channel_by_channel() -> None:
-    k = ColumnContext("s8", "int8_t", 5, 3, 12, 3, RQ, wide=False, shifted=False, bits=0)
+    k = ColumnContext("s8", "int8_t", 5, 3, 12, 3, RQ, wide=False, shifted=False, bits=0, each_shifted=False)
     sums = np.arange(k.sums_of(2, k.c_even)).reshape(k.c_even, 2)
     assert all(sums[m, p] == k.sum_at(2, p, m) for m in range(k.c_even) for p in range(2))
     assert (k.c_even, k.paired, k.rest) == (6, 4, 1)
@@ -99,11 +99,12 @@ def test_buffers_of_four_rows_repeat_the_last_row() -> None:
     assert k.words_of(k.whole) == 5 * k.block_words
 
 
-@pytest.mark.parametrize("storage", ["", *STORAGES])
+@pytest.mark.parametrize("storage", ["", *STORAGES, "u4"])
 def test_a_stored_weight_is_found_in_its_run(storage: Storage) -> None:
     s = Stored(storage)
     kept = narrowed(np.random.default_rng(5).normal(0, 1, (5, 3)).astype(np.float32), storage) if storage else None
     weights = np.arange(15, dtype=np.float32).reshape(5, 3) if kept is None else kept
+    weights = 0.25 * np.arange(-9, 6, dtype=np.float32).reshape(5, 3) if storage == "u4" else weights
     found = {f.name: f.values for f in s.fields_of(weights, lambda all_of: [all_of[:4].T, all_of[4:].T])}
     assert ("scale" in found) == s.scaled
     assert found["weights"].dtype == s.dtype
@@ -116,14 +117,15 @@ def test_a_stored_weight_is_found_in_its_run(storage: Storage) -> None:
         index, start = output % 4, starts[tap + 3 * (output // 4)]
         element = found["weights"][start + s.element(index)]
         scale = found["scale"][output] if s.scaled else None
-        assert expanded(element, s, s.place(index), scale) == weights[output, tap]
+        less = found["less"][output] if s.apart else 0
+        assert expanded(element, s, s.place(index), scale, less) == weights[output, tap]
 
 
-def expanded(element: Any, s: Stored, place: int, scale: Any) -> float:
+def expanded(element: Any, s: Stored, place: int, scale: Any, less: int) -> float:
     """What templates/macros/f32_weights.j2 spells."""
-    if s.storage == "s4":
+    if s.in_turn > 1:
         word = np.uint32(element) << np.uint32(s.fields.left(place))
-        return float(np.float32(word.view(np.int32) >> s.fields.right) * scale)
+        return float(np.float32((word.view(np.int32) >> s.fields.right) + less) * scale)
     narrow = {"f16": from_f16, "bf16": from_bf16}.get(s.storage)
     made = element if narrow is None else narrow(np.array([element]))[0]
     return float(np.float32(made) * scale) if s.scaled else float(made)

@@ -121,7 +121,9 @@ class RealReader:
         read, kind = self._reading, RealType(shape, np.dtype(_TYPES[element]))
         empty = 0 in shape  # its numbers are known: there are none
         value = read.constant(name, np.zeros(shape, kind.dtype)) if empty else name
-        if not empty:
+        if empty:
+            read.note(f"input '{name}' has no elements, and is left out")
+        else:
             read.values[name] = RealValue(name, kind)
         read.tensors[name] = value
         if bits_of(element):

@@ -160,6 +160,7 @@ class Form:
             input, as long as each of its rows neither begins nor ends behind the input's.
         copies: for that it copies what it reads, pixel by pixel.
         code_bytes: about what its function takes, of kernels whose forms differ in that; else 0.
+        larger: it takes more code and scratch than the forms behind it, which goals `size` and `memory` take.
     """
 
     kernel: str
@@ -177,6 +178,7 @@ class Form:
     in_place: bool = False
     copies: bool = False
     code_bytes: int = 0
+    larger: bool = False
 
     def refit(self, tile: NodeView) -> Form:
         """The form that the same kernel has for a tile of the node that it was fitted to."""

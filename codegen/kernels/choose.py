@@ -204,6 +204,8 @@ def fastest_first(forms: Sequence[Form], cycles: Cycles | None, goal: str = "bal
     Without a table of cycles every instruction counts as one.  Goal `memory`: the one of the least scratch; `size`: the
     order stays, for forms that one function serves come first.
     """
+    if goal in ("size", "memory"):
+        forms = sorted(forms, key=lambda form: form.larger)
     if not forms or forms[0].mix is None or goal == "size":
         return forms
 

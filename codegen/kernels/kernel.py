@@ -35,6 +35,7 @@ class Fit:
     in_place: bool = False
     copies: bool = False
     code_bytes: int = 0
+    larger: bool = False
 
 
 @record(eq=False)
@@ -93,8 +94,8 @@ class Kernel(Generic[O]):
             return None
         headers = tuple(sorted({*self.headers, *fit.headers}))
         parts = (fit.context, fit.params, tuple(s for s in fit.scratch if s.bytes), fit.rows, fit.why, headers)
-        again = (lambda other: self._fitted(other, features, make), fit.mix, fit.in_place, fit.copies, fit.code_bytes)
-        return Form(self.name, self.template, self.run, features, *parts, *again)
+        again = (lambda other: self._fitted(other, features, make), fit.mix, fit.in_place, fit.copies)
+        return Form(self.name, self.template, self.run, features, *parts, *again, fit.code_bytes, fit.larger)
 
     def serves(self, features: Features) -> bool:
         """Whether it is for chips with these features."""

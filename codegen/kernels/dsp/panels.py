@@ -173,7 +173,8 @@ class WindowPanelContext(PanelContext):
     @property
     def in_words(self) -> bool:
         """Whether a column that is put together is made in registers, word by word, where it reads no padding."""
-        return self.straight and self.joined > 0 and self.pieces == 1 and self.piece >= _WORD
+        bare = not self.has_edges or self.left < self.right
+        return bare and self.straight and self.joined > 0 and self.pieces == 1 and self.piece >= _WORD
 
     @property
     def words(self) -> tuple[tuple[WordPart, ...], ...]:
@@ -233,6 +234,12 @@ def _sums(node: Node, wide: bool) -> tuple[Weighted, FastRequant] | None:
     return sums, rq
 
 
+def assembly_sums(node: Node, *, wide: bool = False) -> tuple[Weighted, FastRequant] | None:
+    """The same, requantized in assembly."""
+    found = _sums(node, wide)
+    return found and (found[0], _in_assembly(*found))
+
+
 def _in_assembly(sums: Weighted, rq: FastRequant) -> FastRequant:
     """The form of the panels' own assembly: a line where there is one."""
     own = replace(rq, form="tflite") if rq.form == "low" else rq
@@ -245,16 +252,16 @@ def _last_pair(channels: int) -> int:
 
 
 def _fit_pointwise(node: Node, wide: bool) -> Fit | None:
-    found = _sums(node, wide)
+    found = assembly_sums(node, wide=wide)
     if found is None or not is_pointwise(node.op):
         return None
-    sums, rq = found[0], _in_assembly(*found)
+    sums, rq = found
     y, piece = node.outs[0], node.ins[0].shape[-1]
     groups, width = -(-piece // 4), row_pixels(y.shape)
     odd_at = _odd_at(y.shape[-1], groups, wide)
     k = PanelContext(sums.x.value, y.dtype.ctype, y.shape[-1], groups, piece, width, wide, odd_at, rq)
     columns = Scratch("columns", 8 * _MOST_PIXELS * groups)
-    params = (_stream(sums, k, 1), _range(node.op.requant))
+    params = (stream(sums, rq, groups=groups, pieces=1, wide=wide), _range(node.op.requant))
     return Fit(k, params, (columns,), _why(node, k, 4 * groups), in_place=True)
 
 
@@ -267,14 +274,15 @@ def _fit_window(node: NodeOf[Conv2D], wide: bool, *, whole: bool = False) -> Fit
     sums, rq = found if by_row else (found[0], _in_assembly(*found))
     k = _window_context(node, sums, rq, wide, by_row=by_row)
     piece = Scratch("edge", k.joined or (k.piece if k.has_edges else 0))
-    headers = ("lam_gather.h",) if k.has_edges else ()
+    headers = (*(("lam_gather.h",) if k.has_edges else ()), *(("lam_armv7em.h",) if k.in_words else ()))
     zero = sums.zero_fields(padded=k.has_edges)
     scratch = (Scratch("columns", 4 * k.column_words), Scratch("sums", 4 * k.sums_words), piece)
     why = _why(node, k, 4 * k.groups * (k.kernel_h if k.by_row else 1))
     if k.by_row:
         return Fit(k, (*_by_row_params(sums, k), *zero), scratch, why, headers=(*headers, *k.rq.headers))
     pieces = 1 if k.joined else k.kernel_h * k.pieces
-    return Fit(k, (_stream(sums, k, pieces), _range(node.op.requant), *zero), scratch, why, headers=headers)
+    weights = stream(sums, rq, groups=k.groups, pieces=pieces, wide=wide)
+    return Fit(k, (weights, _range(node.op.requant), *zero), scratch, why, headers=headers)
 
 
 def _is_large(node: NodeOf[Conv2D]) -> bool:
@@ -325,23 +333,23 @@ def _range(requant: Requant | None) -> Field:
     return range_field(requant.zero_point, requant.low, requant.high, saturates=True)
 
 
-def _stream(sums: Weighted, k: PanelContext, pieces: int) -> Field:
+def stream(sums: Weighted, rq: FastRequant, *, groups: int, pieces: int, wide: bool) -> Field:
     """Params `weights`: biases, weights, multipliers and shifts, in the order in which a panel reads them."""
-    each, odd = _pair_words(k.groups, k.wide), k.c_out % 2
-    size = k.c_out // 2 * each + odd * (3 + k.groups * (2 if k.wide else 1))
+    pairs, odd = divmod(len(sums.weights), 2)
+    size = pairs * _pair_words(groups, wide) + odd * (3 + groups * (2 if wide else 1))
     about = "with biases and factors, in the order of lam_armv7em_panel.h"
-    return Field.later("weights", np.uint32, size, lambda: _streamed(sums, k, pieces), about)
+    return Field.later("weights", np.uint32, size, lambda: _streamed(sums, rq, pieces, wide=wide), about)
 
 
-def _streamed(sums: Weighted, k: PanelContext, pieces: int) -> Array:
-    found = factors_of(sums, k.rq, _last_pair(k.c_out))
-    weights = sums.weights.reshape(k.c_out, -1)
+def _streamed(sums: Weighted, rq: FastRequant, pieces: int, *, wide: bool) -> Array:
+    count = len(sums.weights)
+    found, weights, paired = factors_of(sums, rq, _last_pair(count)), sums.weights.reshape(count, -1), count // 2 * 2
     parts = []
-    for together, channels in ((2, slice(k.paired)), (1, slice(k.paired, None))):
+    for together, channels in ((2, slice(paired)), (1, slice(paired, None))):
         own = Factors(found.bias[channels], found.multiplier[channels], found.place[channels])
-        words = panel_words(weights[channels], pieces, together, wide=k.wide) if len(own.bias) else None
-        if words is not None:
-            parts.append(_together(words, own, together, lined=k.rq.form == "lined"))
+        if len(own.bias):
+            words = panel_words(weights[channels], pieces, together, wide=wide)
+            parts.append(_together(words, own, together, lined=rq.form == "lined"))
     return np.concatenate(parts)
 
 

@@ -1,0 +1,60 @@
+"""Pointwise layers of eight inputs: the weights of a channel stay in registers while some pixels pass by.
+
+A panel of two channels loads and widens weights for each three pixels; with eight inputs that, and what it does around
+them, is more than the products.  Parameters are those of panels, outputs take one product and one sum.
+"""
+
+from __future__ import annotations
+
+from codegen.ir.form import Scratch
+from codegen.ir.op import NodeOf
+from codegen.ir.shape import row_pixels
+from codegen.kernels.conv2d import is_pointwise
+from codegen.kernels.dsp.panels import assembly_sums, stream
+from codegen.kernels.fast import FastRequant
+from codegen.kernels.kernel import Fit, Kernel
+from codegen.ops import Conv2D, Dense
+from codegen.records import record
+
+_INPUTS = 8
+_COLUMN_BYTES = 16
+_MOST_PIXELS = 24
+_MOST_APART = 255
+"""The largest offset by which a store moves on."""
+
+
+@record
+class EightContext:
+    """Literals of one layer: `most` pixels are widened at a time."""
+
+    widen: str
+    c_out: int
+    most: int
+    rq: FastRequant
+
+
+def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
+    found = assembly_sums(node)
+    channels, pixels = node.outs[0].shape[-1], row_pixels(node.outs[0].shape)
+    if found is None or not is_pointwise(node.op) or node.ins[0].shape[-1] != _INPUTS:
+        return None
+    if found[1].form != "lined" or channels % 2 or channels > _MOST_APART or pixels < 4:
+        return None
+    sums, rq = found
+    most = min(_MOST_PIXELS, pixels)
+    k = EightContext(sums.x.value, channels, most, rq)
+    weights = stream(sums, rq, groups=_INPUTS // 4, pieces=1, wide=False)
+    why = f"{most} pixels x 1 channel, whose weights stay in registers, SMLAD on inputs widened once per pixel"
+    columns = Scratch("columns", _COLUMN_BYTES * most)
+    return Fit(k, (weights,), (columns,), why, in_place=channels <= _INPUTS, larger=True)
+
+
+EIGHTS: Kernel[Conv2D | Dense] = Kernel(
+    "dsp_eights",
+    "dsp/eights.c.j2",
+    "pixels",
+    (Conv2D, Dense),
+    _fit,
+    frozenset({"dsp"}),
+    headers=("lam_armv7em_eight.h", "lam_armv7em_panel.h"),
+)

@@ -45,7 +45,7 @@ def test_eights_serve_all_of_them() -> None:
 
 
 def test_what_they_do_not_serve_and_goals_that_take_panels() -> None:
-    """Odd channels, outputs to both sides of TFLite's zero point, short rows, other numbers of inputs, large offsets."""
+    """Odd channels, outputs to both sides of TFLite's zero point, short rows, other inputs, and large offsets."""
     s = Sketch("kernels")
     x, short, deep = s.input((1, 2, 9, 8)), s.input((1, 2, 3, 8), name="short"), s.input((1, 2, 9, 12), name="deep")
     others = [

@@ -134,14 +134,16 @@ def halved_line_of(requant: Requant, reach: tuple[int, ...], odd: int) -> Halved
     for by, steps in _TRIED_HALVED:
         multiplier = np.clip(factor[left] + by, 1, _INT32.max)
         least, until = _range(outputs, firsts[:, left], most[left], multiplier, np.ones(1, np.int64))
-        addends = centre[left] + _EVEN_STEPS[:steps, None]
+        some = least < until  # of channels with long sums hardly any
+        tried, multiplier, least, until = left[some], multiplier[some], least[some], until[some]
+        addends = centre[tried] + _EVEN_STEPS[:steps, None]
         offsets = np.clip((until - 1 - (addends << 32)) // multiplier, -_FURTHEST, _FURTHEST)
         within = _is_in_range(multiplier, addends, offsets, least, until)
         found = within.any(0)
-        at, which = within.argmax(0)[found], left[found]
+        at, which = within.argmax(0)[found], tried[found]
         line.multiplier[which], line.offset[which] = multiplier[found], offsets[at, np.flatnonzero(found)]
         line.addend[which] = addends[at, np.flatnonzero(found)]
-        left = left[~found]
+        left = np.setdiff1d(left, which)
         if not left.size:
             return line
     return None

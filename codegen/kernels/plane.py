@@ -7,12 +7,14 @@ pairs of inputs all the same, and whose edges lie about on straight lines.  Here
 
 in 32 bits.  With the factors of the scales, rounded to as many places as 32 bits allow, each pair says from where to
 where `offset` may be: most often all 65,536 of them leave a range.  Where they leave none, factors nearby are tried.
-It is the same staircase then, not nearly the same.  There is none where halves go to both sides, as TFLite's do around
-zero when scales are powers of two, and as halves to even.
+It is the same staircase then, not nearly the same.  Halves that go away from zero, as TFLite's do where scales are
+powers of two, take factors that are a little too large.  There is none for halves that go to the even output, and few
+for halves where one input's scale is 32 times the other's.
 """
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -30,6 +32,8 @@ _AROUND = (0, 4, 16)
 """How far off the rounded factors may be."""
 _NEAREST = 1024
 """Pairs that are nearest to another output: the others hardly ever say more about the offset."""
+_APART = 40503
+"""Of pairs that are equally near, as halves are, those that are taken lie all over the place."""
 _ANYWHERE = np.int64(1 << 61)
 """Behind every bound of a range that has one."""
 
@@ -77,7 +81,7 @@ class _Pairs:
         """Those that are nearest to another output."""
         limited = np.clip(self.real, self.op.low - 1, self.op.high + 1)
         away = np.abs(limited - np.floor(limited) - 0.5) + np.abs(limited - self.real)
-        which = np.argsort(away, kind="stable")[:_NEAREST]
+        which = np.lexsort((np.arange(away.size) * _APART % away.size, away))[:_NEAREST]
         return _Pairs(self.op, *(of_all[which] for of_all in (self.a, self.b, self.y, self.real)))
 
     def most_places(self) -> int:
@@ -96,9 +100,11 @@ class _Pairs:
         return by_a - around + row, int(seconds[column])
 
     def with_factors(self, first: int, second: int, places: int) -> Plane | None:
-        """The plane that gives all outputs, no sum on the way to which leaves 32 bits."""
-        begun = first * self.a
-        total = begun + second * self.b
+        """The plane that gives all outputs, no product or sum on the way to which leaves 32 bits."""
+        begun, other = first * self.a, second * self.b
+        total = begun + other
+        if min(begun.min(), other.min()) < _INT32.min or max(begun.max(), other.max()) > _INT32.max:
+            return None
         said_least, said_until = self._offsets(total, places)
         least = max(int(said_least), _INT32.min - int(min(begun.min(), total.min(), 0)))
         until = min(int(said_until), _INT32.max - int(max(begun.max(), total.max(), 0)) + 1)
@@ -121,4 +127,8 @@ def _all_pairs(op: Add, a: DType, b: DType) -> _Pairs:
 
 
 def _factors(op: Add) -> tuple[float, float]:
+    """Of both inputs; as mode `single` has rounded them, with `mul8` to 7 bits."""
+    if op.formula == "single":
+        by_a, by_b, places = op.single_steps()
+        return math.ldexp(by_a, -places), math.ldexp(op.sign * by_b, -places)
     return op.a.scale / op.y_quant.scale, op.sign * op.b.scale / op.y_quant.scale

@@ -125,3 +125,16 @@ def test_large_columns_are_whole_where_there_is_room(level: str, defined: dict[s
     assert all(more and more.scratch_bytes > form.scratch_bytes for form, more in pairs)
     kernels = tuple(replace(kernel, make=kernel.roomier or kernel.make) for kernel in TABLE.kernels)
     equals_golden(graph, level, defined, tmp_path, replace(HOUSE, table=replace(TABLE, kernels=kernels)))
+
+
+@pytest.mark.parametrize("level", ["armv7em", "armv7em_wide"])
+def test_a_column_made_in_registers_takes_no_bytes_beside_it(level: str) -> None:
+    """Where no pixel reads padding: functions have no parameter, and scratch no room, for what nothing is put into."""
+    s = Sketch("kernels")
+    bare, padded = Window(3), Window(3, 1, 1, 1, 1)
+    for name, span in (("bare", bare), ("padded", padded)):
+        conv(s, s.input((1, 3, 9, 3), name=name), 4, (bare, span), "single", DType.S8)
+    graph = s.graph(*(node.outputs[0] for node in s.nodes))
+    forms = [find_form(graph.view(node), level) for node in graph.nodes]
+    edges = [sum(part.bytes for part in form.scratch if part.name == "edge") for form in forms if form]
+    assert edges == [0, 27]

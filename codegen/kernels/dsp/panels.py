@@ -194,6 +194,13 @@ class WindowPanelContext(PanelContext):
         return 2 * pixels * index
 
     @property
+    def edge_bytes(self) -> int:
+        """Bytes of scratch for a column that is put together there, or for a piece that may read padding."""
+        if self.has_edges:
+            return self.joined or self.piece
+        return 0 if self.in_words else self.joined
+
+    @property
     def step(self) -> int:
         """Bytes from where one pixel's piece of a row begins to the next one's."""
         return self.stride * self.c_in
@@ -273,7 +280,7 @@ def _fit_window(node: NodeOf[Conv2D], wide: bool, *, whole: bool = False) -> Fit
     by_row = not whole and _is_large(node)
     sums, rq = found if by_row else (found[0], _in_assembly(*found))
     k = _window_context(node, sums, rq, wide, by_row=by_row)
-    piece = Scratch("edge", k.joined or (k.piece if k.has_edges else 0))
+    piece = Scratch("edge", k.edge_bytes)
     headers = (*(("lam_gather.h",) if k.has_edges else ()), *(("lam_armv7em.h",) if k.in_words else ()))
     zero = sums.zero_fields(padded=k.has_edges)
     scratch = (Scratch("columns", 4 * k.column_words), Scratch("sums", 4 * k.sums_words), piece)

@@ -255,29 +255,6 @@ static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_scale(lam_lanes_v v, lam_la
                                                    low.q[i], high.q[i])));
 }
 
-static inline LAM_LANES_ALWAYS int32x4_t lam_lanes_apart(float32x4_t product)
-{
-    __asm__("" : "+w"(product));
-    return vreinterpretq_s32_f32(product);
-}
-
-static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_product(lam_lanes_v v, lam_lanes_v scale)
-{
-    LAM_LANES_FOUR(lam_lanes_apart(vmulq_f32(vcvtq_f32_s32(v.q[i]), vreinterpretq_f32_s32(scale.q[i]))));
-}
-
-static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_sum_f(lam_lanes_v a, lam_lanes_v b)
-{
-    LAM_LANES_FOUR(vreinterpretq_s32_f32(vaddq_f32(vreinterpretq_f32_s32(a.q[i]), vreinterpretq_f32_s32(b.q[i]))));
-}
-
-static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_divide(lam_lanes_v v, lam_lanes_v scale, lam_lanes_v low,
-                                                            lam_lanes_v high)
-{
-    LAM_LANES_FOUR(vcvtnq_s32_f32(lam_lanes_inside(
-        vdivq_f32(vreinterpretq_f32_s32(v.q[i]), vreinterpretq_f32_s32(scale.q[i])), low.q[i], high.q[i])));
-}
-
 /* Lanes as 16-bit words, saturated. */
 static inline LAM_LANES_ALWAYS int16x8_t lam_lanes_words(int32x4_t low, int32x4_t high)
 {

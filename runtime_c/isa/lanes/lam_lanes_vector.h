@@ -229,28 +229,6 @@ static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_scale(lam_lanes_v v, lam_la
     return _mm512_cvt_roundps_epi32(inside, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 
-/* (float)v * scale, as the bits of floats.  The empty statement keeps the product apart from a sum that follows. */
-static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_product(lam_lanes_v v, lam_lanes_v scale)
-{
-    __m512 product = _mm512_mul_ps(_mm512_cvt_roundepi32_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC),
-                                   _mm512_castsi512_ps(scale));
-    __asm__("" : "+v"(product));
-    return _mm512_castps_si512(product);
-}
-
-static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_sum_f(lam_lanes_v a, lam_lanes_v b)
-{
-    return _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b)));
-}
-
-/* rint(clamp(v / scale, low, high)) of floats, half to even. */
-static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_divide(lam_lanes_v v, lam_lanes_v scale, lam_lanes_v low, lam_lanes_v high)
-{
-    const __m512 steps = _mm512_div_ps(_mm512_castsi512_ps(v), _mm512_castsi512_ps(scale));
-    const __m512 inside = _mm512_min_ps(_mm512_max_ps(steps, _mm512_castsi512_ps(low)), _mm512_castsi512_ps(high));
-    return _mm512_cvt_roundps_epi32(inside, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-}
-
 /* `count` lanes as bytes, saturated. */
 static inline LAM_LANES_ALWAYS void lam_lanes_store_s8(int8_t *y, lam_lanes_v v, int32_t count)
 {
@@ -477,31 +455,6 @@ static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_scale(lam_lanes_v v, lam_la
         _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)));
 }
 
-static inline LAM_LANES_ALWAYS __m256 lam_lanes_apart(__m256 product)
-{
-    __asm__("" : "+x"(product));
-    return product;
-}
-
-static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_product(lam_lanes_v v, lam_lanes_v scale)
-{
-    LAM_LANES_TWO(_mm256_castps_si256(
-        lam_lanes_apart(_mm256_mul_ps(_mm256_cvtepi32_ps(v.h[i]), _mm256_castsi256_ps(scale.h[i])))));
-}
-
-static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_sum_f(lam_lanes_v a, lam_lanes_v b)
-{
-    LAM_LANES_TWO(_mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(a.h[i]), _mm256_castsi256_ps(b.h[i]))));
-}
-
-static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_divide(lam_lanes_v v, lam_lanes_v scale, lam_lanes_v low, lam_lanes_v high)
-{
-    LAM_LANES_TWO(_mm256_cvtps_epi32(_mm256_round_ps(
-        _mm256_min_ps(_mm256_max_ps(_mm256_div_ps(_mm256_castsi256_ps(v.h[i]), _mm256_castsi256_ps(scale.h[i])),
-                                    _mm256_castsi256_ps(low.h[i])), _mm256_castsi256_ps(high.h[i])),
-        _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)));
-}
-
 /* Sixteen lanes as 16-bit words, saturated. */
 static inline LAM_LANES_ALWAYS __m256i lam_lanes_words(lam_lanes_v v)
 {
@@ -719,36 +672,6 @@ static inline int32_t lam_lanes_scale_one(int32_t lane, float scale, float low, 
 static inline lam_lanes_v lam_lanes_scale(lam_lanes_v v, lam_lanes_v scale, lam_lanes_v low, lam_lanes_v high)
 {
     LAM_LANES_LANES(lam_lanes_scale_one(v.e[i], lam_lanes_float(scale.e[i]), lam_lanes_float(low.e[i]), lam_lanes_float(high.e[i])));
-}
-
-static inline int32_t lam_lanes_bits_of(float value)
-{
-    int32_t bits;
-    (void)memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static inline lam_lanes_v lam_lanes_product(lam_lanes_v v, lam_lanes_v scale)
-{
-    LAM_LANES_LANES(lam_lanes_bits_of(lam_dequantize(v.e[i], lam_lanes_float(scale.e[i]))));
-}
-
-static inline float lam_lanes_sum_one(float a, float b)
-{
-    lam_stored_float sum;
-    sum = a + b;
-    return sum;
-}
-
-static inline lam_lanes_v lam_lanes_sum_f(lam_lanes_v a, lam_lanes_v b)
-{
-    LAM_LANES_LANES(lam_lanes_bits_of(lam_lanes_sum_one(lam_lanes_float(a.e[i]), lam_lanes_float(b.e[i]))));
-}
-
-static inline lam_lanes_v lam_lanes_divide(lam_lanes_v v, lam_lanes_v scale, lam_lanes_v low, lam_lanes_v high)
-{
-    LAM_LANES_LANES(lam_quantize_q(lam_lanes_float(v.e[i]), lam_lanes_float(scale.e[i]), 0, (int32_t)lam_lanes_float(low.e[i]),
-                                 (int32_t)lam_lanes_float(high.e[i])));
 }
 
 static inline void lam_lanes_store_s8(int8_t *y, lam_lanes_v v, int32_t count)

@@ -40,7 +40,7 @@ def made(plane: Plane, op: Add, a: Array, b: Array) -> Array:
     return outputs
 
 
-@pytest.mark.parametrize("mode", ["tflite", "ort", "single"])
+@pytest.mark.parametrize("mode", ["tflite", "ort", "single", "mul8"])
 def test_every_pair_becomes_what_golden_makes_of_it(mode: Mode) -> None:
     a, b = pairs(DType.S8, DType.S8)
     for seed in range(DRAWS):
@@ -58,10 +58,31 @@ def test_types_without_a_sign() -> None:
     assert (made(plane, op, a, b) == op.golden((a, b))[0]).all()
 
 
-def test_halves_that_go_to_both_sides_have_none() -> None:
-    """Scales are powers of two: a quarter of all sums are halves, and TFLite's go away from zero."""
-    op = Add(Quant(0.125, 32), Quant(0.125, 9), Quant(0.5, -44), DType.S8, -128, 127, "tflite")
+def test_halves_that_go_away_from_zero() -> None:
+    """Scales are powers of two: of all sums a half or three quarters are halves, on both sides of the zero point."""
+    a, b = pairs(DType.S8, DType.S8)
+    for scales in ((0.125, 0.125, 0.5), (0.125, 0.25, 0.25), (0.03125, 0.25, 0.125)):
+        first, second, y = (Quant(scale, zero) for scale, zero in zip(scales, (32, 9, -44), strict=True))
+        op = Add(first, second, y, DType.S8, -128, 127, "tflite")
+        plane = plane_of(op, DType.S8, DType.S8)
+        assert plane is not None, op
+        assert (made(plane, op, a, b) == op.golden((a, b))[0]).all(), op
+
+
+def test_halves_that_go_to_the_even_output_have_none() -> None:
+    op = Add(Quant(0.125, 32), Quant(0.25, 9), Quant(0.25, -44), DType.S8, -128, 127, "ort")
     assert plane_of(op, DType.S8, DType.S8) is None
+
+
+def test_products_stay_in_32_bits_where_zero_points_are_at_the_ends() -> None:
+    """The sum without its zero points is far larger than any output: the products alone take fewer places then."""
+    a, b = pairs(DType.U8, DType.U8)
+    quants = Quant(float(np.float32(2.336)), 136), Quant(float(np.float32(0.165)), 190)
+    for first, second in (quants, quants[::-1]):
+        op = Add(first, second, Quant(float(np.float32(1.1286)), 0), DType.U8, 0, 255, "tflite")
+        plane = plane_of(op, DType.U8, DType.U8)
+        assert plane is not None
+        assert (made(plane, op, a, b) == op.golden((a, b))[0]).all()
 
 
 def test_outputs_that_are_all_at_one_limit() -> None:

@@ -86,7 +86,7 @@ class _Pairs:
 
     def most_places(self) -> int:
         """How far outputs can be shifted left in 32 bits."""
-        return int(np.floor(31 - np.log2(np.abs(self.real).max() + 1)))
+        return 31 - int(np.frexp(np.abs(self.real).max() + 1)[1])
 
     def factors_with_most_room(self, places: int, around: int) -> tuple[int, int]:
         """Of the factors nearby, those that leave the offset the widest range."""

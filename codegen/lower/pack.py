@@ -19,6 +19,7 @@ def field_offsets(fields: Sequence[Field]) -> tuple[tuple[Field, ...], dict[str,
     offsets: dict[str, int] = {}
     position = 0
     for field in ordered:
+        assert position % field.values.dtype.itemsize == 0, f"what lies before {field.name} fills whole ones of it"
         offsets[field.name] = position
         position += field.values.nbytes
     return ordered, offsets, position

@@ -215,9 +215,12 @@ class Recipe:
                 best = self._rewritten(best, attempt, bool(trials.each))
         if trials.each:
             best = self._by_layer(best, trials.each)
-        best = self._in_turn(best, trials.turns)
+        if not trials.thorough:
+            best = self._in_turn(best, trials.turns)
         if trials.effort != "nearest":
             best = self._rounded(best, trials)
+        if trials.thorough:  # which has tried weights in more ways than ranges that fit them would leave
+            best = self._in_turn(best, trials.turns)
         return Made(best.graph, best.network.graph, best.scheme, best.asking, tuple(self._stages), best.network.moved)
 
     def _rewritten(self, best: State, attempt: Attempt, counted: bool) -> State:

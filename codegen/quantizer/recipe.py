@@ -2,7 +2,8 @@
 
 Decides: each stage starts from the best so far and replaces it where the judge finds the network better: the SQNR of
 its outputs, over samples that set no range.  `fast` takes extremes and corrects biases; `default` tries several methods
-for ranges and several rewrites, and rounds weights for the results of their layer; `best` tries more of each.
+for ranges, several rewrites and tensors' ranges in turn, and rounds weights for the results of their layer; `best`
+tries more of each.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from codegen.quantizer.attempts import EVENED, Attempt, RecipeName, attempts_of
 from codegen.quantizer.batched import NodeRun, in_numpy
 from codegen.quantizer.bias import with_biases
 from codegen.quantizer.calibrate import passes, tensors_of, watched, weights_of
-from codegen.quantizer.config import QuantConfig
+from codegen.quantizer.config import QuantConfig, Search
+from codegen.quantizer.in_turn import GAIN, InTurn, Turns
 from codegen.quantizer.live import stacked
 from codegen.quantizer.masked import floors
 from codegen.quantizer.measure import CEILING, Likeness, Noise
@@ -59,6 +61,10 @@ _TOGETHER = 4
 """Samples that go through a network together, where nothing is decided on the way."""
 _DECIDING = 256
 """Samples that decide weights and biases, at most."""
+_FEWEST = 8
+"""Samples of each kind that judge ranges in turn, at least."""
+_WORK: Mapping[RecipeName, float] = {"fast": 0.0, "default": 1e11, "best": 2e12}
+"""Products of weights that ranges in turn may take."""
 
 
 @record(kw_only=True)
@@ -73,6 +79,7 @@ class Trials:
     effort: Effort = "nearest"
     thorough: bool = False
     results: int = 256
+    turns: float = 0.0
 
 
 def trials_of(name: RecipeName, config: QuantConfig) -> Trials:
@@ -90,7 +97,15 @@ def trials_of(name: RecipeName, config: QuantConfig) -> Trials:
         effort=config.correct.weights or ("descent" if together else "nearest"),
         thorough=name == "best",
         results=config.correct.pixels or 256,
+        turns=_turns(name, config.search),
     )
+
+
+def _turns(name: RecipeName, search: Search) -> float:
+    """The work for ranges in turn: none where methods are said, unless these are asked for too."""
+    if search.turns == "try":
+        return max(_WORK[name], _WORK["default"])
+    return 0.0 if search.turns == "off" or search.methods else _WORK[name]
 
 
 @record
@@ -200,8 +215,12 @@ class Recipe:
                 best = self._rewritten(best, attempt, bool(trials.each))
         if trials.each:
             best = self._by_layer(best, trials.each)
+        if not trials.thorough:
+            best = self._in_turn(best, trials.turns)
         if trials.effort != "nearest":
             best = self._rounded(best, trials)
+        if trials.thorough:  # which has tried weights in more ways than ranges that fit them would leave
+            best = self._in_turn(best, trials.turns)
         return Made(best.graph, best.network.graph, best.scheme, best.asking, tuple(self._stages), best.network.moved)
 
     def _rewritten(self, best: State, attempt: Attempt, counted: bool) -> State:
@@ -230,6 +249,19 @@ class Recipe:
         )
         asking = ByMethod(best.asking, given.asked, found)
         return self._tried("ranges by layer", network, asking, best.choices)
+
+    def _in_turn(self, best: State, work: float) -> State:
+        """Each tensor's own range, as far as so much work goes."""
+        network = best.network
+        turns = Turns(network.places, network.seen, best.asking, self._given.asked)
+        count = min(turns.samples_for(work), _JUDGED)
+        if count < _FEWEST:
+            return best
+        weights = best.scheme.weights
+        found = turns.ranges(lambda held: self._judged(self._outputs(best.graph, Scheme(held, weights), count)))
+        if not found:
+            return best
+        return self._tried("ranges in turn", network, InTurn(best.asking, found), best.choices, gain=GAIN)
 
     def _rounded(self, best: State, trials: Trials) -> State:
         """Weights rounded for the results of their layer: the float network's, or those of what is read."""
@@ -261,8 +293,9 @@ class Recipe:
         *,
         insisted: bool = False,
         fitted: bool = False,
+        gain: float = 0.0,
     ) -> State:
-        """The state with these choices, or the best so far if that is better and nobody insists.
+        """The state with these choices, or the best so far unless it `gain`s more than that or somebody insists.
 
         What is `fitted` to the samples that set ranges must not lose on the others.
         """
@@ -270,7 +303,7 @@ class Recipe:
         made = self._outputs(state.graph, state.scheme)
         unseen, seen = self._judged(made)
         sqnr = (unseen + seen) / 2
-        better = sqnr > self._sqnr and (not fitted or unseen > self._unseen)
+        better = sqnr > self._sqnr + gain and (not fitted or unseen > self._unseen)
         kept = self._best is None or insisted or better
         self._stages.append(Stage(name, sqnr, kept))
         if kept:
@@ -283,7 +316,7 @@ class Recipe:
         kind = Likeness if self._given.asked.config.search.measure == "cosine" else Noise
         names = (self._verdicts, self._outs)
         unseen, seen = (
-            sum(least_sqnr(_only(w, some), m, kind) for some in names) / len(names)
+            sum(least_sqnr(_only(w, some, m), m, kind) for some in names) / len(names)
             for w, m in zip(self._wanted, made, strict=True)
         )
         return unseen, seen
@@ -316,14 +349,14 @@ class Recipe:
         observe(graph, self._given.ranging, self._given.runner, seen, self._given.progress, looks)
         return Network(graph, places, biases, seen, moved)
 
-    def _outputs(self, graph: RealGraph, scheme: Scheme) -> list[Outputs]:
-        """What the network is judged by: over samples that judge alone, and over as many of the others at most."""
+    def _outputs(self, graph: RealGraph, scheme: Scheme, most: int = _JUDGED) -> list[Outputs]:
+        """What the network is judged by: over samples that judge alone, and over others, at most so many of each."""
         given, names = self._given, tuple(dict.fromkeys((*self._verdicts, *self._outs)))
         wanted = wanted_of(graph, scheme, names, given.nodes)
         at_once = min(_TOGETHER, -(-samples_at_once(graph) // 2))
 
         def made(samples: Samples) -> Outputs:
-            count = min(len(samples), _JUDGED)
+            count = min(len(samples), most)
             parts = [range(at, min(at + at_once, count)) for at in range(0, count, at_once)]
             found = [room_for(graph, names, len(part)) for part in parts]
             each(lambda one: wanted(stacked(graph, samples, one[0]), one[1]), list(zip(parts, found, strict=True)))
@@ -353,8 +386,10 @@ def least_sqnr(
     return min((n.sqnr for n in noises.values()), default=CEILING)
 
 
-def _only(outputs: Outputs, names: Collection[str]) -> Outputs:
-    return [{name: arrays[name] for name in names} for arrays in outputs]
+def _only(outputs: Outputs, names: Collection[str], beside: Outputs) -> Outputs:
+    """Some tensors of the first samples, of as many as are `beside`."""
+    pairs = zip(outputs, beside, strict=False)
+    return [{name: arrays[name][: len(other[name])] for name in names} for arrays, other in pairs]
 
 
 def _spec(constant: Constant, asking: Asking) -> Spec:

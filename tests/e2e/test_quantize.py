@@ -69,7 +69,7 @@ def test_powers_of_two_are_compiled_as_shifts_with_the_rounding_asked_for(
     assert made.report.refusal == ""
     assert own_mode(path) == ROUNDED[rounding]
     assert verify(path, samples=4).equal
-    x = images(20, seed=11)
+    x = images(200, seed=11)
     ours, single = run(path, x, "c"), run(path, x, "golden", requant="single")
     assert np.array_equal(ours, run(path, x, "golden", requant=ROUNDED[rounding]))
     assert np.array_equal(ours, single) == (rounding == "half_up")

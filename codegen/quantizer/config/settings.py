@@ -71,6 +71,11 @@ class Search:
 
     methods: Annotated[tuple[str, ...] | None, several(words_of(METHODS)), "The methods that are tried."] = None
     each: Annotated[Literal["model", "layer"] | None, one_of("model", "layer"), "What one method is chosen for."] = None
+    turns: Annotated[
+        Literal["off", "try"] | None,
+        one_of("off", "try"),
+        "Whether tensors get narrower or wider ranges one after the other, by what the network gives then.",
+    ] = None
     samples: Annotated[int | None, whole(1, 1 << 20), "Samples that judge and set no range."] = None
     measure: Annotated[
         Literal["sqnr", "cosine"] | None,

@@ -46,7 +46,7 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     weights = stream(sums, rq, groups=_INPUTS // 4, pieces=1, wide=False)
     why = f"{most} pixels x 1 channel, whose weights stay in registers, SMLAD on inputs widened once per pixel"
     columns = Scratch("columns", _COLUMN_BYTES * most)
-    return Fit(k, (weights,), (columns,), why, in_place=channels <= _INPUTS, larger=True)
+    return Fit(k, (weights,), (columns,), why, in_place=True, larger=True)
 
 
 EIGHTS: Kernel[Conv2D | Dense] = Kernel(

@@ -202,7 +202,7 @@ def fastest_first(forms: Sequence[Form], cycles: Cycles | None, goal: str = "bal
     """The forms of a node, of those that say what they take the one of the least cycles first.
 
     Without a table of cycles every instruction counts as one.  Goal `memory`: the one of the least scratch; `size`: the
-    order stays, for forms that one function serves come first.
+    order stays, for forms that one function serves come first.  Both take what is `larger` last.
     """
     if goal in ("size", "memory"):
         forms = sorted(forms, key=lambda form: form.larger)

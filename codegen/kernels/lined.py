@@ -73,15 +73,6 @@ def line_fields(requant: Requant, line: Line, reader: str) -> tuple[Field, Field
     return Field("multiplier", line.multiplier, about=about), Field("shift", line.addend, about=about)
 
 
-@record(eq=False)
-class HalvedLine:
-    """The numbers of each channel; `addend` has 16 bits."""
-
-    multiplier: Array
-    addend: Array
-    offset: Array
-
-
 @lru_cache(maxsize=512)
 def line_of(requant: Requant, reach: int) -> Line | None:
     """The numbers for accumulators of at most `reach` in size; None where there are none for some channel.
@@ -115,10 +106,10 @@ def line_of(requant: Requant, reach: int) -> Line | None:
 
 
 @lru_cache(maxsize=512)
-def halved_line_of(requant: Requant, reach: tuple[int, ...], odd: int) -> HalvedLine | None:
+def halved_line_of(requant: Requant, reach: tuple[int, ...], odd: int) -> Line | None:
     """The numbers for accumulators of at most `reach` in size, channel by channel; None where one has none.
 
-    Addends are even, but for that of channel `odd`.
+    Addends have 16 bits, and are even but for that of channel `odd`.
     """
     if max(reach) >= _REACH or requant.low >= requant.high or not _is_straight(requant):
         return None
@@ -129,7 +120,7 @@ def halved_line_of(requant: Requant, reach: tuple[int, ...], odd: int) -> Halved
     firsts = _firsts(each, outputs, most)
     factor = np.clip(np.rint(np.ldexp(_factors(each), 33)), 1, _INT32.max).astype(np.int64)
     centre = 2 * requant.zero_point + (np.arange(count) == odd)
-    line = HalvedLine(factor.astype(np.int32), np.zeros(count, np.int16), np.zeros(count, np.int64))
+    line = Line(factor.astype(np.int32), np.zeros(count, np.int16), np.zeros(count, np.int64))
     left = np.arange(count)
     for by, steps in _TRIED_HALVED:
         multiplier = np.clip(factor[left] + by, 1, _INT32.max)

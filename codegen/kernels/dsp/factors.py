@@ -8,7 +8,7 @@ import numpy as np
 
 from codegen.ir.quant import Array
 from codegen.kernels.fast import FastRequant, fast_fields
-from codegen.kernels.lined import HalvedLine, halved_line_of
+from codegen.kernels.lined import Line, halved_line_of
 from codegen.kernels.weighted import Weighted
 from codegen.records import record
 
@@ -33,7 +33,7 @@ def with_line(sums: Weighted, rq: FastRequant, last: int, bias_bits: int = 32) -
     return replace(rq, form="lined") if fits else rq
 
 
-def _line(sums: Weighted, last: int) -> HalvedLine | None:
+def _line(sums: Weighted, last: int) -> Line | None:
     return halved_line_of(sums.op.requant, sums.reaches, last) if sums.op.requant else None
 
 

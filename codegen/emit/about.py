@@ -82,7 +82,7 @@ def _rounding(calls: Sequence[Call]) -> Iterator[str]:
         return
     if "range" not in call.fn.sizes:
         return
-    factor = "scale" if requant.mode == "ort" else "multiplier and shift"
+    factor = "scale" if "scale" in call.fn.sizes else "multiplier and shift"
     rounds = requant.mode if requant.rounding == "half_up" else f"pot_{requant.rounding}"
     whose = "each channel's" if requant.per_channel else "the layer's"
     header = "_ort" if requant.mode == "ort" else "" if requant.rounding == "half_up" else "_rounded"

@@ -85,7 +85,7 @@ def line_of(requant: Requant, reach: int) -> Line | None:
     if requant.mode != "tflite" or not bounded or exponent.max() >= 0 or reach >= _REACH:
         return None
     outputs = np.arange(requant.low + 1, requant.high + 1, dtype=np.int64)[:, None]
-    firsts = _firsts(requant, outputs, reach)
+    firsts = first_of_outputs(requant, outputs, reach)
     shift = np.minimum(-exponent - 1, _MOST_SHIFT)
     given = np.array(requant.multiplier, np.int64)
     factor = np.where(given == 0, _HALF, given) >> (-exponent - 1 - shift)
@@ -111,14 +111,14 @@ def halved_line_of(requant: Requant, reach: tuple[int, ...], odd: int) -> Line |
 
     Addends have 16 bits, and are even but for that of channel `odd`.
     """
-    if max(reach) >= _REACH or requant.low >= requant.high or not _is_straight(requant):
+    if max(reach) >= _REACH or requant.low >= requant.high or not is_straight(requant):
         return None
     count, most = len(reach), np.array(reach, np.int64)
     multipliers, shifts = (np.broadcast_to(values, count).tolist() for values in (requant.multiplier, requant.shift))
     each = replace(requant, multiplier=tuple(multipliers), shift=tuple(shifts))
     outputs = np.arange(requant.low + 1, requant.high + 1, dtype=np.int64)[:, None]
-    firsts = _firsts(each, outputs, most)
-    factor = np.clip(np.rint(np.ldexp(_factors(each), 33)), 1, _INT32.max).astype(np.int64)
+    firsts = first_of_outputs(each, outputs, most)
+    factor = np.clip(np.rint(np.ldexp(factors_of(each), 33)), 1, _INT32.max).astype(np.int64)
     centre = 2 * requant.zero_point + (np.arange(count) == odd)
     line = Line(factor.astype(np.int32), np.zeros(count, np.int16), np.zeros(count, np.int64))
     left = np.arange(count)
@@ -140,14 +140,14 @@ def halved_line_of(requant: Requant, reach: tuple[int, ...], odd: int) -> Line |
     return None
 
 
-def _is_straight(requant: Requant) -> bool:
+def is_straight(requant: Requant) -> bool:
     """Whether steps may lie on one line."""
     if requant.mode == "tflite":
         return requant.zero_point <= requant.low and max(requant.shift) < 0
     return requant.mode == "single" and requant.rounding == "half_up"
 
 
-def _factors(requant: Requant) -> Array:
+def factors_of(requant: Requant) -> Array:
     """What sums are multiplied by; the least there is for 0."""
     exponent = np.array(requant.shift, np.float64)
     places = -exponent if requant.mode == "single" else exponent - 31
@@ -155,10 +155,10 @@ def _factors(requant: Requant) -> Array:
     return factors
 
 
-def _firsts(requant: Requant, outputs: Array, reach: int | Array) -> Array:
+def first_of_outputs(requant: Requant, outputs: Array, reach: int | Array) -> Array:
     """The first accumulator that becomes an output or more: -reach if all do, reach + 1 if none does."""
     free = replace(requant, low=_INT32.min, high=_INT32.max)
-    near = np.ceil((outputs - requant.zero_point - 0.5) / _factors(requant))
+    near = np.ceil((outputs - requant.zero_point - 0.5) / factors_of(requant))
     near = np.clip(near, -reach, reach + 1).astype(np.int64)
     below = sum((scaled(free, near + by) < outputs).astype(np.int64) for by in (-1, 0, 1))
     firsts: Array = np.clip(near - 1 + below, -reach, reach + 1)

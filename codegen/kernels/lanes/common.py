@@ -13,6 +13,7 @@ from codegen.kernels.common import range_field, requant_fields
 from codegen.kernels.fast import fast_fields, fast_requant
 from codegen.kernels.lined import Line, line_fields, line_of
 from codegen.kernels.packed import filled_to, nibbles
+from codegen.kernels.real_line import RealLine, real_line_fields, real_line_of
 from codegen.kernels.weighted import BYTES, FOLDED, Weighted, weighted
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
@@ -23,6 +24,11 @@ LINE = 64
 _IN_FLIGHT = 10
 """Sums that AVX-512 needs to keep both multipliers busy: two a cycle, five cycles each."""
 _INT32 = 1 << 31
+_SAID = {
+    "LINED": "outputs by one product and one sum",
+    "REAL": "outputs by one fused product",
+    "MIRRORED": "outputs by one fused product",
+}
 
 
 @record(kw_only=True)
@@ -128,8 +134,9 @@ def lanes_requant(on: Processor, sums: Weighted, *, few: bool) -> LanesRequant:
     if requant is None:
         return LanesRequant("NONE", False, False, x_signed, "S32", on.signed, narrow, few)
     saturates = (requant.low, requant.high) == (y.low, y.high)
-    mode = "LINED" if _line(on, sums) else mode_name(requant, sums.reach)
-    return LanesRequant(mode, requant.per_channel, saturates, x_signed, y.name, on.signed, narrow, few)
+    return LanesRequant(
+        _mode(on, sums, requant), requant.per_channel, saturates, x_signed, y.name, on.signed, narrow, few
+    )
 
 
 def takes_few(sums: Weighted, shared: int) -> bool:
@@ -149,7 +156,7 @@ def slack(rq: LanesRequant) -> Scratch:
 def said_of(rq: LanesRequant) -> str:
     """What is said of a form beside its blocks."""
     few = ", weights of 4 bits" if rq.few else ""
-    return f"{few}, outputs by one product and one sum" if rq.mode == "LINED" else few
+    return f"{few}, {_SAID[rq.mode]}" if rq.mode in _SAID else few
 
 
 def byte_sums(node: NodeOf[Conv2D | Dense]) -> Weighted | None:
@@ -187,28 +194,39 @@ def factor_fields(requant: Requant | None, reach: int) -> tuple[Field, ...]:
 
 def sum_fields(on: Processor, sums: Weighted) -> tuple[Field, ...]:
     """Params `bias` and the factors; weights are the kernel's own."""
-    fill, line = _fill(on, sums), _line(on, sums)
+    fill, line, requant = _fill(on, sums), _line(on, sums), sums.op.requant
     offset = 0 if line is None else line.offset
 
     def bias() -> Array:
         return wrapped_bias(sums.weights, sums.bias.astype(np.int64) + offset, fill)
 
-    folded, requant = Field.later("bias", np.int32, sums.bias.size, bias, FOLDED), sums.op.requant
+    folded = Field.later("bias", np.int32, sums.bias.size, bias, FOLDED)
     if requant is None or line is None:
         return (folded, *factor_fields(requant, sums.reach))
     bounds = range_field(requant.zero_point, requant.low, requant.high)
+    if isinstance(line, RealLine):
+        return (folded, *real_line_fields(requant, line), bounds)
     return (folded, *line_fields(requant, line, "LAM_LANES_LINED"), bounds)
 
 
-def _line(on: Processor, sums: Weighted) -> Line | None:
-    """Numbers by which one product and one sum make the layer's outputs, in mode `tflite`.
+def _mode(on: Processor, sums: Weighted, requant: Requant) -> str:
+    """How lam_lanes_requant.h calls what is done to a layer's sums."""
+    line = _line(on, sums)
+    if line is None:
+        return mode_name(requant, sums.reach)
+    return "LINED" if isinstance(line, Line) else "MIRRORED" if line.mirrored else "REAL"
+
+
+def _line(on: Processor, sums: Weighted) -> RealLine | Line | None:
+    """Numbers by which one product and one sum make the layer's outputs: real ones, else whole ones.
 
     Where inputs have a sign, as on AArch64, an instruction rounds TFLite's product, and nothing would be gained.
     """
     requant = sums.op.requant
     if on.signed or requant is None or not takes_factors(requant, sums.y, sums.reach):
         return None
-    line = line_of(requant, sums.reach)
+    reaches = sums.reaches if requant.per_channel else (sums.reach,)
+    line = real_line_of(requant, reaches) or line_of(requant, sums.reach)
     return line if line is not None and sums.reach + int(np.abs(line.offset).max()) < _INT32 else None
 
 

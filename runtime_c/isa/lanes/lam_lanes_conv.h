@@ -100,6 +100,33 @@ static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_conv_step(lam_lanes_conv s,
     return lam_lanes_dot(acc, x, w);
 }
 
+/* The outputs of `pixels` pixels by `vectors` vectors, as lam_lanes_conv_part says: four vectors that lie one after the
+ * other in y are stored together. */
+static inline LAM_LANES_ALWAYS void lam_lanes_conv_put(lam_lanes_conv s, int32_t pixels, int32_t vectors, int32_t last,
+                                                       lam_lanes_v (*out)[LAM_LANES_VECTORS], int32_t channel, void *y,
+                                                       int32_t at)
+{
+    const int32_t all = pixels * vectors;
+    int32_t from = 0;
+#if LAM_LANES_AVX512
+    if (s.type != LAM_LANES_S32 && last == 16 && (vectors % 4 == 0 || s.channels == 16 * vectors)) {
+        from = all / 4 * 4;
+    }
+    LAM_LANES_UNROLL
+    for (int32_t i = 0; i < from; i += 4) {
+        const int32_t to = at + (i / vectors) * s.channels + channel + 16 * (i % vectors);
+        lam_lanes_store_four((uint8_t *)y + to, out[i / vectors][i % vectors], out[(i + 1) / vectors][(i + 1) % vectors],
+                             out[(i + 2) / vectors][(i + 2) % vectors], out[(i + 3) / vectors][(i + 3) % vectors],
+                             s.type == LAM_LANES_S8);
+    }
+#endif
+    LAM_LANES_UNROLL
+    for (int32_t i = from; i < all; i++) {
+        const int32_t v = i % vectors, count = v + 1 < vectors ? 16 : last;
+        lam_lanes_put(y, at + (i / vectors) * s.channels + channel + 16 * v, out[i / vectors][v], count, s.type);
+    }
+}
+
 /* `pixels` outputs by `vectors` vectors of channels from `channel` on, of which the last has `last` lanes; w is their
  * first weight, and step the way to the next four or eight inputs' weights. */
 static inline LAM_LANES_ALWAYS void lam_lanes_conv_part(lam_lanes_conv s, int32_t pixels, int32_t vectors, int32_t last,
@@ -158,10 +185,10 @@ static inline LAM_LANES_ALWAYS void lam_lanes_conv_part(lam_lanes_conv s, int32_
         }
         LAM_LANES_UNROLL
         for (int32_t p = 0; p < pixels; p++) {
-            const lam_lanes_v out = lam_lanes_rescale(acc[p][v], &rq, s.mode, s.saturates);
-            lam_lanes_put(y, at + p * s.channels + channel + 16 * v, out, count, s.type);
+            acc[p][v] = lam_lanes_rescale(acc[p][v], &rq, s.mode, s.saturates);
         }
     }
+    lam_lanes_conv_put(s, pixels, vectors, last, acc, channel, y, at);
 }
 
 #endif

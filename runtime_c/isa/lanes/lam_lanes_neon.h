@@ -255,6 +255,22 @@ static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_scale(lam_lanes_v v, lam_la
                                                    low.q[i], high.q[i])));
 }
 
+static inline LAM_LANES_ALWAYS float32x4_t lam_lanes_fused(int32x4_t v, int32x4_t scale, int32x4_t added)
+{
+    return vfmaq_f32(vreinterpretq_f32_s32(added), vcvtq_f32_s32(v), vreinterpretq_f32_s32(scale));
+}
+
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_real(lam_lanes_v v, lam_lanes_v scale, lam_lanes_v added)
+{
+    LAM_LANES_FOUR(vcvtnq_s32_f32(lam_lanes_fused(v.q[i], scale.q[i], added.q[i])));
+}
+
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_real_cut(lam_lanes_v v, lam_lanes_v scale, lam_lanes_v added)
+{
+    const int32x4_t sign = vdupq_n_s32(INT32_MIN);
+    LAM_LANES_FOUR(vcvtq_s32_f32(lam_lanes_fused(v.q[i], scale.q[i], vorrq_s32(added.q[i], vandq_s32(v.q[i], sign)))));
+}
+
 /* Lanes as 16-bit words, saturated. */
 static inline LAM_LANES_ALWAYS int16x8_t lam_lanes_words(int32x4_t low, int32x4_t high)
 {

@@ -8,6 +8,8 @@
  *   LAM_LANES_RAISED   every shift is 27 .. 62, and kept less 27; |acc| * 2^6 < 2^31
  *   LAM_LANES_TFLITE   every exponent is -31 .. -1, and kept as its complement; |acc| < 2^30
  *   LAM_LANES_LINED    of TFLite by one product and one sum (codegen/kernels/lined.py), whose offset the bias has
+ *   LAM_LANES_REAL     the same by one fused product and sum of real numbers, rounded (codegen/kernels/real_line.py)
+ *   LAM_LANES_MIRRORED by one cut towards zero, with the zero point added behind it
  *   LAM_LANES_ORT      any scale
  *   LAM_LANES_NONE     the accumulators themselves
  */
@@ -22,6 +24,8 @@
 #define LAM_LANES_ORT 3
 #define LAM_LANES_RAISED 4
 #define LAM_LANES_LINED 5
+#define LAM_LANES_REAL 6
+#define LAM_LANES_MIRRORED 7
 
 /* A layer's factors in memory; what its mode does not have is NULL.  With `per_channel` 0 there is one of each. */
 typedef struct lam_lanes_factors {
@@ -30,6 +34,7 @@ typedef struct lam_lanes_factors {
     const float *scale;
     const lam_range *range;
     const int32_t *addend; /* of LAM_LANES_LINED: the last byte is its shift */
+    const float *added;    /* of LAM_LANES_REAL and LAM_LANES_MIRRORED, to the product with scale */
 } lam_lanes_factors;
 
 /* The same in registers, for sixteen channels.  `offset` is what is added: see lam_lanes_rescale. */
@@ -65,6 +70,14 @@ static inline LAM_LANES_ALWAYS lam_lanes_rq lam_lanes_factors_of(lam_lanes_facto
         rq.high = lam_lanes_splat(lam_lanes_bits((float)(high - zp)));
         return rq;
     }
+    if (mode == LAM_LANES_REAL || mode == LAM_LANES_MIRRORED) {
+        rq.multiplier = per_channel ? lam_lanes_load(f.scale + channel, count) : lam_lanes_splat(lam_lanes_bits(f.scale[0]));
+        rq.shift = per_channel ? lam_lanes_load(f.added + channel, count) : lam_lanes_splat(lam_lanes_bits(f.added[0]));
+        rq.offset = lam_lanes_splat(zp);
+        rq.low = lam_lanes_splat(low);
+        rq.high = lam_lanes_splat(high);
+        return rq;
+    }
     rq.multiplier = per_channel ? lam_lanes_load(f.multiplier + channel, count) : lam_lanes_splat(f.multiplier[0]);
     rq.low = lam_lanes_splat(low);
     rq.high = lam_lanes_splat(high);
@@ -86,6 +99,7 @@ static inline LAM_LANES_ALWAYS lam_lanes_rq lam_lanes_factors_of(lam_lanes_facto
  *   tflite   r = (acc * M + 2^30) >> 31, then r / 2^e rounded with halves away from zero:
  *            ((r + (r < 0 ? -1 : 0)) >> (e - 1)) + 1) >> 1; the zero point goes in before the last shift
  *   lined    floor((high + addend) / 2^(addend & 255))
+ *   real     rint(fma(acc, scale, added)); mirrored: trunc(fma(acc, scale, added with the sign of acc)) + zp
  */
 static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_rescale(lam_lanes_v acc, const lam_lanes_rq *rq, int mode, int saturates)
 {
@@ -95,6 +109,11 @@ static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_rescale(lam_lanes_v acc, co
     }
     if (mode == LAM_LANES_ORT) {
         return lam_lanes_add(lam_lanes_scale(acc, rq->multiplier, rq->low, rq->high), rq->offset);
+    }
+    if (mode == LAM_LANES_REAL || mode == LAM_LANES_MIRRORED) {
+        v = (mode == LAM_LANES_REAL) ? lam_lanes_real(acc, rq->multiplier, rq->shift)
+                                     : lam_lanes_add(lam_lanes_real_cut(acc, rq->multiplier, rq->shift), rq->offset);
+        return saturates ? v : lam_lanes_clamp(v, rq->low, rq->high);
     }
     if (mode == LAM_LANES_LINED) {
         v = lam_lanes_sra(lam_lanes_add(lam_lanes_mul_high(acc, rq->multiplier), rq->offset), rq->shift);

@@ -229,6 +229,27 @@ static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_scale(lam_lanes_v v, lam_la
     return _mm512_cvt_roundps_epi32(inside, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 
+/* (float)v * scale + added, rounded once; scale and added are the bits of floats. */
+static inline LAM_LANES_ALWAYS __m512 lam_lanes_fused(lam_lanes_v v, lam_lanes_v scale, lam_lanes_v added)
+{
+    const __m512 whole = _mm512_cvt_roundepi32_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    return _mm512_fmadd_round_ps(whole, _mm512_castsi512_ps(scale), _mm512_castsi512_ps(added),
+                                 _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+/* The whole number nearest to that, half to even. */
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_real(lam_lanes_v v, lam_lanes_v scale, lam_lanes_v added)
+{
+    return _mm512_cvt_roundps_epi32(lam_lanes_fused(v, scale, added), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+/* The whole number next to that towards zero, added having the sign of v. */
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_real_cut(lam_lanes_v v, lam_lanes_v scale, lam_lanes_v added)
+{
+    const __m512i either = _mm512_ternarylogic_epi32(added, v, _mm512_set1_epi32(INT32_MIN), 0xD8);
+    return _mm512_cvttps_epi32(lam_lanes_fused(v, scale, either));
+}
+
 /* `count` lanes as bytes, saturated. */
 static inline LAM_LANES_ALWAYS void lam_lanes_store_s8(int8_t *y, lam_lanes_v v, int32_t count)
 {
@@ -247,6 +268,16 @@ static inline LAM_LANES_ALWAYS void lam_lanes_store_u8(uint8_t *y, lam_lanes_v v
     } else {
         _mm512_mask_cvtusepi32_storeu_epi8(y, lam_lanes_mask(count), positive);
     }
+}
+
+/* Four vectors one after the other as bytes, saturated. */
+static inline LAM_LANES_ALWAYS void lam_lanes_store_four(uint8_t *y, lam_lanes_v a, lam_lanes_v b, lam_lanes_v c, lam_lanes_v d,
+                                                         int is_signed)
+{
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    const __m512i first = _mm512_packs_epi32(a, b), last = _mm512_packs_epi32(c, d);
+    const __m512i bytes = is_signed ? _mm512_packs_epi16(first, last) : _mm512_packus_epi16(first, last);
+    _mm512_storeu_si512(y, _mm512_permutexvar_epi32(order, bytes));
 }
 
 /* 64 bytes, of which byte 4 d + v is lane d of v[v], saturated; `count` of them are written. */
@@ -453,6 +484,40 @@ static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_scale(lam_lanes_v v, lam_la
         _mm256_min_ps(_mm256_max_ps(_mm256_mul_ps(_mm256_cvtepi32_ps(v.h[i]), _mm256_castsi256_ps(scale.h[i])),
                                     _mm256_castsi256_ps(low.h[i])), _mm256_castsi256_ps(high.h[i])),
         _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)));
+}
+
+#if defined(__FMA__)
+static inline LAM_LANES_ALWAYS __m256 lam_lanes_fused(__m256i v, __m256i scale, __m256i added)
+{
+    return _mm256_fmadd_ps(_mm256_cvtepi32_ps(v), _mm256_castsi256_ps(scale), _mm256_castsi256_ps(added));
+}
+#else
+/* Exact in double precision (codegen/kernels/real_line.py sees to it), so that the one rounding is the last step. */
+static inline LAM_LANES_ALWAYS __m128 lam_lanes_fused_half(__m128 v, __m128 scale, __m128 added)
+{
+    return _mm256_cvtpd_ps(_mm256_add_pd(_mm256_mul_pd(_mm256_cvtps_pd(v), _mm256_cvtps_pd(scale)), _mm256_cvtps_pd(added)));
+}
+
+static inline LAM_LANES_ALWAYS __m256 lam_lanes_fused(__m256i v, __m256i scale, __m256i added)
+{
+    const __m256 x = _mm256_cvtepi32_ps(v), m = _mm256_castsi256_ps(scale), c = _mm256_castsi256_ps(added);
+    return _mm256_set_m128(
+        lam_lanes_fused_half(_mm256_extractf128_ps(x, 1), _mm256_extractf128_ps(m, 1), _mm256_extractf128_ps(c, 1)),
+        lam_lanes_fused_half(_mm256_castps256_ps128(x), _mm256_castps256_ps128(m), _mm256_castps256_ps128(c)));
+}
+#endif
+
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_real(lam_lanes_v v, lam_lanes_v scale, lam_lanes_v added)
+{
+    LAM_LANES_TWO(_mm256_cvtps_epi32(_mm256_round_ps(lam_lanes_fused(v.h[i], scale.h[i], added.h[i]),
+                                                     _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)));
+}
+
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_real_cut(lam_lanes_v v, lam_lanes_v scale, lam_lanes_v added)
+{
+    const __m256i sign = _mm256_set1_epi32(INT32_MIN);
+    LAM_LANES_TWO(_mm256_cvttps_epi32(
+        lam_lanes_fused(v.h[i], scale.h[i], _mm256_or_si256(added.h[i], _mm256_and_si256(v.h[i], sign)))));
 }
 
 /* Sixteen lanes as 16-bit words, saturated. */
@@ -672,6 +737,36 @@ static inline int32_t lam_lanes_scale_one(int32_t lane, float scale, float low, 
 static inline lam_lanes_v lam_lanes_scale(lam_lanes_v v, lam_lanes_v scale, lam_lanes_v low, lam_lanes_v high)
 {
     LAM_LANES_LANES(lam_lanes_scale_one(v.e[i], lam_lanes_float(scale.e[i]), lam_lanes_float(low.e[i]), lam_lanes_float(high.e[i])));
+}
+
+/* Exact in double precision but for the last step (codegen/kernels/real_line.py), fused or not. */
+static inline float lam_lanes_fused(int32_t lane, float scale, float added)
+{
+    lam_stored_float whole;
+    lam_stored_float once;
+    whole = (float)lane;
+    once = (float)((double)whole * (double)scale + (double)added);
+    return once;
+}
+
+/* At 1.5 * 2^23 the spacing of floats is one, so that the sum is rounded half to even: see lam_requant_ort.h. */
+static inline int32_t lam_lanes_real_one(int32_t lane, float scale, float added)
+{
+    const float sum = lam_lanes_fused(lane, scale, added) + 12582912.0f;
+    int32_t bits;
+    (void)memcpy(&bits, &sum, sizeof bits);
+    return bits - (int32_t)0x4B400000;
+}
+
+static inline lam_lanes_v lam_lanes_real(lam_lanes_v v, lam_lanes_v scale, lam_lanes_v added)
+{
+    LAM_LANES_LANES(lam_lanes_real_one(v.e[i], lam_lanes_float(scale.e[i]), lam_lanes_float(added.e[i])));
+}
+
+static inline lam_lanes_v lam_lanes_real_cut(lam_lanes_v v, lam_lanes_v scale, lam_lanes_v added)
+{
+    LAM_LANES_LANES((int32_t)lam_lanes_fused(v.e[i], lam_lanes_float(scale.e[i]),
+                                             (v.e[i] < 0) ? -lam_lanes_float(added.e[i]) : lam_lanes_float(added.e[i])));
 }
 
 static inline void lam_lanes_store_s8(int8_t *y, lam_lanes_v v, int32_t count)

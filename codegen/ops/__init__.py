@@ -36,6 +36,7 @@ from codegen.ops.piecewise_linear import PiecewiseLinear, piecewise_linear
 from codegen.ops.prelu import PRelu
 from codegen.ops.quantize import Dequantize, Quantize, Rescale
 from codegen.ops.recurrent import Recurrent
+from codegen.ops.remainder import Remainder, remainder_of
 from codegen.ops.requantize import activation_bounds, apply_requant, make_requant
 from codegen.ops.reshape import Broadcast, Reshape
 from codegen.ops.resize import ResizeBilinear, ResizeNearest, ResizeWeighted
@@ -72,6 +73,7 @@ OPS: tuple[type[Op], ...] = (
     Extremum,
     Compare,
     WholeArithmetic,
+    Remainder,
     SquaredDifference,
     PRelu,
     MaxPool2D,
@@ -162,6 +164,7 @@ __all__ = [
     "PiecewiseLinear",
     "Quantize",
     "Recurrent",
+    "Remainder",
     "Rescale",
     "Reshape",
     "ResizeBilinear",
@@ -193,6 +196,7 @@ __all__ = [
     "make_requant",
     "needs_int64",
     "piecewise_linear",
+    "remainder_of",
     "requantize_table",
     "scaled_layer_norm",
     "unary_table",

@@ -28,8 +28,8 @@ FORMS: Mapping[str, str] = {
     "Max": _EXTREMUM,
     "MaxPool": "without the positions of the maxima",
     "Min": _EXTREMUM,
-    "Mod": "two quantized tensors of one scale; a quantized tensor and one number, which is the divisor of 16-bit "
-    "tensors; of real numbers any",
+    "Mod": "two quantized tensors; a quantized tensor and one number, which is the divisor of 16-bit tensors; of real "
+    "numbers any",
     "Mul": _SUM,
     "Pad": "mode constant, edge or reflect, constant amounts of which negative ones cut off",
     "Pow": "a quantized tensor to the power of one number; one number to the power of a quantized tensor",

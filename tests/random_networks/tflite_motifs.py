@@ -38,6 +38,7 @@ from codegen.ops import (
     WholeArithmetic,
     make_requant,
     piecewise_linear,
+    remainder_of,
     scaled_layer_norm,
 )
 from codegen.ops.inverse_sqrt import scaled_inverse_sqrt
@@ -216,6 +217,19 @@ def quotient(d: Drawing, x: str) -> str:
     x = _signed(d, x)
     y = d.conv(x, *d.windows(x, same=True), outputs=d.shape(x)[3], dtype=DType.S8)
     return d.apply(Div(d.quant(x), d.quant(y), Quant(1 / 32, d.int(-10, 10)), -128, 127), x, y)
+
+
+def remainder(d: Drawing, x: str) -> str:
+    """What is left of a tensor divided by another one, of two scales."""
+    y = d.conv(x, *d.windows(x, same=True), outputs=d.shape(x)[3], dtype=d.kind(x).dtype)
+    op = remainder_of(d.quant(x), d.quant(y), (d.kind(x).dtype, d.kind(y).dtype))
+    rest = d.apply(op, x, y)
+    quant, mode = d.fit(d.data[rest] * op.unit, DType.S8), d.mode
+    try:
+        requant = make_requant("tflite" if mode == "ort" else mode, op.unit, [1.0], quant, DType.S8)
+    except CompileError as error:
+        raise Unfit(str(error)) from error
+    return d.apply(Rescale(requant, DType.S8, quant), rest)
 
 
 def compared(d: Drawing, x: str) -> str:

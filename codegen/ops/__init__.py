@@ -40,6 +40,7 @@ from codegen.ops.remainder import Remainder, remainder_of
 from codegen.ops.requantize import activation_bounds, apply_requant, make_requant
 from codegen.ops.reshape import Broadcast, Reshape
 from codegen.ops.resize import ResizeBilinear, ResizeNearest, ResizeWeighted
+from codegen.ops.response import Response
 from codegen.ops.scaled_sum import ScaledSum
 from codegen.ops.scatter import Scatter
 from codegen.ops.select import Select
@@ -74,6 +75,7 @@ OPS: tuple[type[Op], ...] = (
     Compare,
     WholeArithmetic,
     Remainder,
+    Response,
     SquaredDifference,
     PRelu,
     MaxPool2D,
@@ -170,6 +172,7 @@ __all__ = [
     "ResizeBilinear",
     "ResizeNearest",
     "ResizeWeighted",
+    "Response",
     "ScaledSum",
     "Scatter",
     "Select",

@@ -45,6 +45,7 @@ from tests.random_networks.tflite_motifs import (
     prelu,
     quotient,
     remainder,
+    response,
     running_sum,
     selected,
     slopes_16,
@@ -279,6 +280,7 @@ SINGLE: Sequence[tuple[Step, int]] = (
     (gated, 7),
     (quotient, 4),
     (remainder, 4),
+    (response, 4),
     (window_totals, 7),
     (compared, 9),
 )

@@ -23,6 +23,7 @@ from codegen.ops import (
     PRelu,
     Rescale,
     Reshape,
+    Response,
     ScaledSum,
     Select,
     Sigmoid16,
@@ -230,6 +231,17 @@ def remainder(d: Drawing, x: str) -> str:
     except CompileError as error:
         raise Unfit(str(error)) from error
     return d.apply(Rescale(requant, DType.S8, quant), rest)
+
+
+def response(d: Drawing, x: str) -> str:
+    """Each number over a power of the squares around it."""
+    _, h, w, c = d.shape(x)
+    low, beta, unit, bias = d.quant(x).zero_point, d.pick((0.75, 0.5, -0.5)), 2.0**-28, 1 << 28
+    shift = 29 - (3 * d.kind(x).dtype.reach(low) ** 2).bit_length()
+    squares = TotalPool2D(Window(1), Window(3, 1, 1, 1, 1), "squares", low, shift)
+    sums = d.apply(Reshape((1, h, w, c)), d.apply(squares, d.apply(Reshape((1, h * w, c, 1)), x)))
+    y = d.fit(d.real(x) * (unit * (d.data[sums] + float(bias))) ** -beta, DType.S8)
+    return d.apply(Response(d.quant(x), beta, bias, unit, y, DType.S8, -128, 127), x, sums)
 
 
 def compared(d: Drawing, x: str) -> str:

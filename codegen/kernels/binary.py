@@ -21,7 +21,7 @@ from codegen.kernels.float32.functions import function_headers
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.plane import Plane, plane_of
 from codegen.kernels.weighted import BYTES
-from codegen.ops import Add, Compare, Div, Extremum, Mul, PRelu, SquaredDifference, WholeArithmetic
+from codegen.ops import Add, Compare, Div, Extremum, Mul, PRelu, Remainder, SquaredDifference, WholeArithmetic
 from codegen.ops.add import is_wide, left_shift, tflite_scalings
 from codegen.ops.compare import LEFT as COMPARED_LEFT
 from codegen.ops.float32 import FloatBinary
@@ -30,15 +30,21 @@ from codegen.ops.squared_difference import left_shift as square_shift
 from codegen.ops.squared_difference import squared_scalings
 from codegen.records import record
 
-Binary = Add | Mul | Div | Extremum | Compare | SquaredDifference | PRelu | WholeArithmetic | FloatBinary
+Binary = Add | Mul | Div | Extremum | Compare | SquaredDifference | PRelu | WholeArithmetic | Remainder | FloatBinary
 
 _HEADERS = {
     "div": ("lam_fixed.h", "lam_requant.h"),
     "called": ("lam_whole.h",),
     "compare_exact": ("lam_rounded.h",),
+    "remainder": ("lam_remainder.h",),
     "wrapped": ("lam_wrap.h",),
 }
 """Of operators whose functions are not those of a requantization."""
+_NAMES: dict[type, str] = {
+    **{Add: "add", Mul: "mul", Div: "div"},
+    **{SquaredDifference: "square", PRelu: "prelu", Remainder: "remainder"},
+}
+"""Of operators that have but one name."""
 _CALLED = {
     "/": "lam_quotient",
     "//": "lam_floor_quotient",
@@ -173,7 +179,7 @@ def _name(op: Binary) -> str:
         return "called" if op.operation in _CALLED else "wrapped"
     if isinstance(op, FloatBinary):
         return "plain" if op.name in _SIGNS else "called"
-    return {Add: "add", Mul: "mul", Div: "div", SquaredDifference: "square", PRelu: "prelu"}[type(op)]
+    return _NAMES[type(op)]
 
 
 def _sign(op: Binary) -> str:
@@ -250,6 +256,11 @@ def _fields(op: Binary) -> tuple[Field, ...]:
         return (_scaling_field((op.scaling(),)), _zero_field(op.a.zero_point, op.b.zero_point), bounds)
     if isinstance(op, Compare):
         return _compare_fields(op)
+    if isinstance(op, Remainder):
+        (ma, da), (mb, db) = op.factors()
+        numbers = np.array([ma, da, mb, db, op.down], np.int32)
+        about = "factor and bits to the left of each input, then bits to the right"
+        return (Field("scaling", numbers, about=about), _zero_field(op.a.zero_point, op.b.zero_point))
     if isinstance(op, PRelu):
         bounds = range_field(op.y_quant.zero_point, op.y_dtype.low, op.y_dtype.high)
         return (_scaling_field(prelu_scalings(op)), _zero_field(op.x.zero_point, op.slope.zero_point), bounds)

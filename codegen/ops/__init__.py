@@ -36,9 +36,11 @@ from codegen.ops.piecewise_linear import PiecewiseLinear, piecewise_linear
 from codegen.ops.prelu import PRelu
 from codegen.ops.quantize import Dequantize, Quantize, Rescale
 from codegen.ops.recurrent import Recurrent
+from codegen.ops.remainder import Remainder, remainder_of
 from codegen.ops.requantize import activation_bounds, apply_requant, make_requant
 from codegen.ops.reshape import Broadcast, Reshape
 from codegen.ops.resize import ResizeBilinear, ResizeNearest, ResizeWeighted
+from codegen.ops.response import Response
 from codegen.ops.scaled_sum import ScaledSum
 from codegen.ops.scatter import Scatter
 from codegen.ops.select import Select
@@ -72,6 +74,8 @@ OPS: tuple[type[Op], ...] = (
     Extremum,
     Compare,
     WholeArithmetic,
+    Remainder,
+    Response,
     SquaredDifference,
     PRelu,
     MaxPool2D,
@@ -162,11 +166,13 @@ __all__ = [
     "PiecewiseLinear",
     "Quantize",
     "Recurrent",
+    "Remainder",
     "Rescale",
     "Reshape",
     "ResizeBilinear",
     "ResizeNearest",
     "ResizeWeighted",
+    "Response",
     "ScaledSum",
     "Scatter",
     "Select",
@@ -193,6 +199,7 @@ __all__ = [
     "make_requant",
     "needs_int64",
     "piecewise_linear",
+    "remainder_of",
     "requantize_table",
     "scaled_layer_norm",
     "unary_table",

@@ -9,8 +9,9 @@ ResizeBilinear  x: s8, u8 or s16[N, H, W, C] -> y: s8, u8 or s16[N, H', W', C]. 
                                                                     in int64 of 16-bit numbers
     y   = acc requantized by sx / (sy * 2^22), written out for each mode in ops/average.py
 
-ResizeWeighted  x, y: s8, u8 or s16.  Each output row reads neighbouring rows from a first one on, and each output
-                column columns, by weights in units of 2^-bits, which come to 2^bits:
+ResizeWeighted  x, y: s8, u8, s16, or s32, which is what is between two of them.  Each output row reads neighbouring
+                rows from a first one on, and each output column columns, by weights in units of 2^-bits, which come to
+                2^bits:
 
     t[j] = (sum over rows i of h_weight[i] * (x[i, j] - zx) + half) >> shift
                                                                     half = 2^(shift - 1), or 0 where nothing is shifted
@@ -151,7 +152,7 @@ class ResizeWeighted:
 
     limits: ClassVar[tuple[Limit, ...]] = (
         batch_one("LAM-OPS-RESIZE-04"),
-        types_among("LAM-OPS-RESIZE-05", 0, "the input", (*EIGHT_BIT, DType.S16)),
+        types_among("LAM-OPS-RESIZE-05", 0, "the input", (*EIGHT_BIT, DType.S16, DType.S32)),
         limit("LAM-OPS-RESIZE-06", f"weights must have {MAX_BITS} bits at most", lambda op, ins: op.bits <= MAX_BITS),
         limit(
             "LAM-OPS-RESIZE-07",
@@ -163,6 +164,7 @@ class ResizeWeighted:
     def infer(self, ins: Types) -> tuple[TensorType, ...]:
         """The output's type."""
         n, h, w, c = feature_map(self, ins).shape
+        require(self.y_dtype is not DType.S32 or self.mode != "ort", self, "float32 does not hold results of 32 bits")
         for size, windows in ((h, self.h), (w, self.w)):
             count = len(windows[0][1])
             even = all(len(weights) == count for _, weights in windows)

@@ -41,8 +41,7 @@ a model was read."""
 _FORMS_INTRO = """\
 Some compute with integers in these forms only. Between quantized tensors another form of theirs is computed with real
 numbers, which integers become before it and from which integers are made behind it ([float.md](float.md)): Pow of two
-tensors, Mod of two scales, cubic Resize of 16-bit tensors over three axes, and of LRN what the steps of a 16-bit result
-are too fine for. `inspect --explain` says which layers these are, and why; a chip without float layers refuses them.
+tensors. `inspect --explain` says which layers these are, and why; a chip without float layers refuses them.
 Amounts, positions and steps that the network computes are refused everywhere, and so is training. "One number" is a
 constant of one element. A constant may be what other constants give."""
 _WINDOWS = """\

@@ -16,7 +16,7 @@ from codegen.errors import FormUnsupported
 from codegen.fixedpoint import quantize_linear
 from codegen.ir.quant import Array, DType, is_pot
 from codegen.ir.real import RealNode
-from codegen.ops import Div, Extremum, WholeArithmetic, activation_bounds
+from codegen.ops import Div, Extremum, WholeArithmetic, activation_bounds, broken_limits, remainder_of
 from codegen.real.elementwise import Binary
 from codegen.settle.affine import affine
 from codegen.settle.binary import binary, is_side, operand, with_rank
@@ -167,13 +167,13 @@ def _quotient(ctx: Context, node: RealNode, a: State, b: State) -> State:
 
 
 def _remainder_of_two(ctx: Context, node: RealNode, a: State, b: State) -> State:
-    """The remainder of two tensors of one scale, with the sign of the first: that of their steps, exactly; 0 by 0."""
+    """The remainder of two tensors, with the sign of the first; 0 by 0.  Of one scale it is that of their steps."""
     if not (isinstance(a, Real | IntConst) and isinstance(b, Real | IntConst)) or is_pot(ctx.mode):
         raise ctx.real_only(node)
     dtype = next(ctx.type(s.value).dtype for s in (a, b) if isinstance(s, Real))
     sides = [operand(ctx, node, i, dtype) for i in (0, 1)]
     if sides[0].quant.scale != sides[1].quant.scale:
-        raise FormUnsupported(f"{node.op_type} of two tensors of different scales", where=node.where)
+        return _remainder_of_scales(ctx, node, sides[0], sides[1])
     shape = np.broadcast_shapes(*(s.shape for s in sides))
 
     def emit(request: Request) -> str:
@@ -182,6 +182,22 @@ def _remainder_of_two(ctx: Context, node: RealNode, a: State, b: State) -> State
         w = Writer(ctx, node)
         steps = [steps_of(w, Real(with_rank(ctx, s.value, len(shape)), s.quant)) for s in sides]
         return rescaled(ctx, w.apply(WholeArithmetic("fmod"), *steps), sides[0].quant.scale, request)
+
+    return Pending(shape, emit, (node,))
+
+
+def _remainder_of_scales(ctx: Context, node: RealNode, a: Side, b: Side) -> Pending:
+    """The remainder of float32's numbers."""
+    shape, kinds = np.broadcast_shapes(a.shape, b.shape), [ctx.type(s.value) for s in (a, b)]
+    main = remainder_of(a.quant, b.quant, (kinds[0].dtype, kinds[1].dtype))
+    if broken_limits(main, kinds):
+        raise FormUnsupported(f"{node.op_type} of scales {a.quant.scale:.4g} and {b.quant.scale:.4g}", where=node.where)
+
+    def emit(request: Request) -> str:
+        if main.unit >= request.quant.scale / 2:  # steps of the result that 30 bits do not hold
+            raise FormUnsupported(f"{node.op_type} to a scale of {request.quant.scale:.4g}", where=node.where)
+        w = Writer(ctx, node)
+        return rescaled(ctx, w.apply(main, *(with_rank(ctx, s.value, len(shape)) for s in (a, b))), main.unit, request)
 
     return Pending(shape, emit, (node,))
 

@@ -11,8 +11,7 @@ _SUM = "two quantized tensors; a quantized tensor and constants of any shape"
 _EXTREMUM = "quantized tensors; a tensor and constants"
 FORMS: Mapping[str, str] = {
     "Add": _SUM,
-    "AveragePool": "any spatial axes; of 16-bit tensors over three or more with padding that counts, or of one element "
-    "around windows of two or three; of real numbers any",
+    "AveragePool": "any spatial axes",
     "BatchNormalization": "inference, with constant parameters; behind a product or a quantized tensor",
     "Cast": "to float; to the type that a tensor has; between int32 and int64",
     "Conv": "constant weights and bias; of real numbers computed ones as well",
@@ -29,14 +28,13 @@ FORMS: Mapping[str, str] = {
     "Max": _EXTREMUM,
     "MaxPool": "without the positions of the maxima",
     "Min": _EXTREMUM,
-    "Mod": "two quantized tensors of one scale; a quantized tensor and one number, which is the divisor of 16-bit "
-    "tensors; of real numbers any",
+    "Mod": "two quantized tensors; a quantized tensor and one number, which is the divisor of 16-bit tensors; of real "
+    "numbers any",
     "Mul": _SUM,
     "Pad": "mode constant, edge or reflect, constant amounts of which negative ones cut off",
     "Pow": "a quantized tensor to the power of one number; one number to the power of a quantized tensor",
-    "Resize": "every mode, cubic of 16-bit tensors along two axes; any coordinate_transformation_mode but "
-    "tf_crop_and_resize, keep_aspect_ratio_policy stretch; of all axes but images and channels, which are the second "
-    "axis or the last",
+    "Resize": "every mode; any coordinate_transformation_mode but tf_crop_and_resize, keep_aspect_ratio_policy "
+    "stretch; of all axes but images and channels, which are the second axis or the last",
     "Slice": "constant positions and steps",
     "Sub": _SUM,
 }

@@ -38,9 +38,10 @@ from codegen.settle.context import Context, real_bounds, story
 from codegen.settle.layout import TO_NCHW, TO_NHWC
 from codegen.settle.move import move, rewritten
 from codegen.settle.rule import Family, Rule
-from codegen.settle.stacked import as_image, from_image, held_finer, picked, rows_of, window_places
+from codegen.settle.stacked import as_image, from_image, held_finer, inside_places, picked, rows_of, window_places
 from codegen.settle.states import Int, Pending, Real, Request, Route, State
 from codegen.settle.tables import exact, is_increasing
+from codegen.settle.weighted import sums_of_words
 from codegen.settle.windows import pool_route, pool_routes, spatial_sizes, two_windows
 
 _SCALES = np.finfo(np.float32)
@@ -52,7 +53,7 @@ MakeAverage = Callable[[Request, int, int], Op]
 class Mean:
     """Windows of a mean over rows and columns, and what brings a tensor of the model to a map and back.
 
-    `x` is what the map's numbers mean.
+    `x` is what the map's numbers mean; `make` makes another operator than AveragePool2D.
     """
 
     x: Quant
@@ -60,6 +61,7 @@ class Mean:
     pre: tuple[Op, ...]
     post: tuple[Op, ...]
     include_pad: bool = False
+    make: MakeAverage | None = None
 
 
 def max_pool(ctx: Context, node: RealNode, op: MaxPool) -> Sequence[State]:
@@ -142,7 +144,7 @@ def _average(ctx: Context, node: RealNode, pool: AveragePool, x: Real) -> Pendin
         held = (mean.x, request.quant, request.dtype, low, high, ctx.mode)
         return AveragePool2D(mean.windows[0], mean.windows[1], mean.include_pad, *held)
 
-    found = averaging(ctx, node, x, make, mean.pre, mean.post)
+    found = averaging(ctx, node, x, mean.make or make, mean.pre, mean.post)
     return replace(found, times=lambda factor: _average(ctx, node, pool, _times(node, x, factor)))
 
 
@@ -167,7 +169,7 @@ def _plane_mean(pool: AveragePool, shape: Sequence[int], quant: Quant) -> Mean:
 def _stacked_mean(node: RealNode, pool: AveragePool, x: TensorType, mode: Mode) -> Mean:
     """Of three axes or more: windows over one image, which read the rows that are theirs beside each other.
 
-    Where windows at the borders read too few of them for that, one axis after the other.
+    Where windows at the borders read too few of them for that, one axis after the other: of 16-bit numbers by weights.
     """
     assert x.quant is not None, "it is held in integers with a scale"
     n, c, *spatial = x.shape
@@ -184,9 +186,28 @@ def _stacked_mean(node: RealNode, pool: AveragePool, x: TensorType, mode: Mode) 
     if taps:
         return Mean(x.quant, (Window(taps, taps), windows[-1]), pre, from_image((n, c, *out)))
     held = all((valid_taps(v, length) > 0).all() for v, length in zip(windows, sizes, strict=True))
-    if x.dtype is DType.S16 or not held:
+    if not held:
         raise FormUnsupported(f"{node.op_type} of three axes with so much padding", where=node.where)
-    return _staged_mean(pads, windows, replace(x, shape=(n, c, *sizes)), mode)
+    padded = replace(x, shape=(n, c, *sizes))
+    if x.dtype is DType.S16:
+        return _weighted_mean(pads, windows, padded, out, mode)
+    return _staged_mean(pads, windows, padded, mode)
+
+
+def _weighted_mean(
+    pads: tuple[Op, ...], windows: Sequence[Window], x: TensorType, out: Sequence[int], mode: Mode
+) -> Mean:
+    """Each element of a window by its share in it."""
+    images, channels, *spatial = x.shape
+    axes = [np.zeros((window.out_len(n), n)) for window, n in zip(windows, spatial, strict=True)]
+    for weights, window, n in zip(axes, windows, spatial, strict=True):
+        for row, places in zip(weights, inside_places(window, n), strict=True):
+            row[places] = 1 / len(places)
+    image = replace(x, shape=(1, images * math.prod(spatial[:-1]), spatial[-1], channels))
+    made, sums = sums_of_words(image, axes, images, mode)
+    pre, post = (*pads, *as_image(x.shape), *made), from_image((images, channels, *out))
+    assert x.quant is not None, "it is held in integers with a scale"
+    return Mean(x.quant, two_windows(windows[-2:]), pre, post, make=sums.make(mode))
 
 
 def _staged_mean(pads: tuple[Op, ...], windows: Sequence[Window], x: TensorType, mode: Mode) -> Mean:

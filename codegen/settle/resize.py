@@ -5,7 +5,7 @@ ONNX Runtime does.  Linear is a mean of two by two in units of 2^-11.  Where win
 a weighted sum in units of 2^-11, and mostly of 16-bit numbers: in units of 2^-7 or more where their weights are whole
 ones of those, else 2^-15, with antialias 2^-22.  Of more than two axes, and of several images, nearest is one choice of
 rows; linear is done axis by axis until two are left, with 7 bits more between, of 16-bit numbers with none; so is cubic
-of 8-bit numbers, with as many bits fewer as it goes beyond what it lies between.
+of 8-bit numbers, with as many bits fewer as it goes beyond what it lies between, and of 16-bit ones with 32 bits there.
 Source: onnx/docs/Operators.md, Resize.
 """
 
@@ -35,6 +35,7 @@ from codegen.settle.rule import Family, Rule
 from codegen.settle.stacked import MORE_BITS, as_image, from_image, held_finer, rows_of
 from codegen.settle.states import Real, Request, Route, State
 from codegen.settle.tables import exact
+from codegen.settle.weighted import FINE_BITS, FINE_SHIFT, sums_of_words, windows_of
 
 _WEIGHT_BITS = 11
 _WEIGHT_ONE = 1 << _WEIGHT_BITS
@@ -42,8 +43,6 @@ _FEW_BITS = 7
 """Of each of two weights, with which 32 bits hold a sum of 16-bit numbers."""
 _WIDE_BITS = 15
 """Of each of two weights, with which 47 bits hold one."""
-_FINE_BITS, _FINE_SHIFT = 22, 15
-"""Of weights of wide windows, and by how much sums over rows are shifted, so that 47 bits hold those over both."""
 
 
 @record
@@ -114,7 +113,9 @@ def _stacked(ctx: Context, node: RealNode, op: RealResize, axes: Sequence[Axis],
     x = exact(ctx, node, 0)
     image = ctx.out_type(ctx.type(x.value), pre)
     if op.mode == "cubic" and image.dtype is DType.S16 and any(a.changes for a in spatial[:-2]):
-        raise _unread(node, shape, [a.n_out for a in axes], changed)
+        weights = [_matrix(op, axis) for axis in spatial]
+        before, sums = sums_of_words(replace(image, quant=x.quant), weights, shape[0], ctx.mode)
+        return averaging(ctx, node, x, sums.make(ctx.mode), (*pre, *before), post)
     made, lines = _stages(op, replace(image, quant=x.quant), spatial, shape[0], ctx.mode)
     return _weighed(ctx, node, x, lines, (*pre, *made), post)
 
@@ -156,7 +157,7 @@ class _Lines:
         if bits:
             rows, columns = (_weights(self.op, axis, bits) for axis in axes)
             stacked = tuple((at + i, v) for at in self._starts() for i, v in rows)
-            return ResizeWeighted(stacked, columns, bits, *held, _FINE_SHIFT if bits == _FINE_BITS else 0)
+            return ResizeWeighted(stacked, columns, bits, *held, FINE_SHIFT if bits == FINE_BITS else 0)
         h, w = (_taps(self.op, axis) for axis in axes)
         return ResizeBilinear(tuple((at + i, at + j, v) for at in self._starts() for i, j, v in h), w, *held)
 
@@ -168,7 +169,7 @@ class _Lines:
         axes, is_wide = (self.rows, self.columns), dtype is DType.S16
         is_smooth = self.op.smooth and any(a.stretch.scale < 1 for a in axes)
         if self.op.mode != "linear" or is_smooth:
-            return _WEIGHT_BITS if not is_wide else _FINE_BITS if is_smooth else _WIDE_BITS
+            return _WEIGHT_BITS if not is_wide else FINE_BITS if is_smooth else _WIDE_BITS
         places = np.concatenate([_places(self.op, axis).clip(0, axis.n_in - 1) for axis in axes])
         exact = [bits for bits in range(_WEIGHT_BITS + 1) if (places * 2**bits % 1 == 0).all()] if is_wide else []
         if is_wide and (not exact or exact[0] <= _FEW_BITS):
@@ -224,7 +225,12 @@ def _taps(op: RealResize, axis: Axis) -> tuple[Tap, ...]:
 
 
 def _weights(op: RealResize, axis: Axis, bits: int) -> tuple[Weights, ...]:
-    """Windows as wide as the widest, and their weights."""
+    """Windows and their weights."""
+    return windows_of(_matrix(op, axis), bits)
+
+
+def _matrix(op: RealResize, axis: Axis) -> Array:
+    """The weight of each element in each output."""
     at, squeeze = _places(op, axis), min(axis.stretch.scale, 1.0) if op.smooth else 1.0
     if op.mode == "linear":
         elements, weights = taps.linear(at, axis.n_in, squeeze, inside=op.inside)
@@ -232,21 +238,7 @@ def _weights(op: RealResize, axis: Axis, bits: int) -> tuple[Weights, ...]:
         elements, weights = taps.cubic(at, axis.n_in, squeeze, op.cubic_a, inside=op.inside)
     rows = np.zeros((axis.n_out, axis.n_in))
     np.add.at(rows, (np.arange(axis.n_out)[:, None], elements), weights)
-    whole = _whole(rows * 2**bits, 1 << bits)
-    ends = [(int(used[0]), int(used[-1])) for used in (np.flatnonzero(row) for row in whole)]
-    count = max(last - first + 1 for first, last in ends)
-    starts = [min(first, axis.n_in - count) for first, _ in ends]
-    return tuple((i, tuple(row[i : i + count].tolist())) for i, row in zip(starts, whole, strict=True))
-
-
-def _whole(rows: Array, one: int) -> Array:
-    """Weights as whole numbers, each window's of which come to `one`: none is off by one or more."""
-    whole = np.rint(rows).astype(np.int64)
-    for row, wanted in zip(whole, rows, strict=True):
-        missing = one - int(row.sum())
-        order = np.argsort((row - wanted) * np.sign(missing), kind="stable")
-        row[order[: abs(missing)]] += np.sign(missing)
-    return whole
+    return rows
 
 
 RULES: Family = (Rule(RealResize, resize, ("Resize", "Upsample")),)

@@ -63,14 +63,19 @@ def held_finer(x: TensorType, bits: int = MORE_BITS) -> TensorType:
     return replace(x, dtype=DType.S16, quant=Quant(x.quant.scale * 2.0**-bits, 0))
 
 
+def inside_places(window: Window, length: int) -> list[Places]:
+    """Elements of an axis that each position of a window reads."""
+    at = [window.first(p) + np.arange(window.size) * window.dilation for p in range(window.out_len(length))]
+    return [positions[(positions >= 0) & (positions < length)] for positions in at]
+
+
 def window_places(window: Window, length: int) -> Places:
     """Elements of an axis that each position of a window reads: all of them equally often, and as many at each one.
 
     What lies in the padding is left out; the others are read again until every position has the same number.  There
     are no taps where one reads nothing, or where that would take more than twice the window.
     """
-    at = [window.first(p) + np.arange(window.size) * window.dilation for p in range(window.out_len(length))]
-    inside = [positions[(positions >= 0) & (positions < length)] for positions in at]
+    inside = inside_places(window, length)
     taps = math.lcm(*(len(positions) for positions in inside))
     if taps > 2 * window.size:
         taps = 0

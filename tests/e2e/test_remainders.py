@@ -27,14 +27,16 @@ SCALE = 2.0**-6
 """Of which every multiple is a float32 number: ONNX Runtime's remainders are exact as well."""
 
 
-def model_of(dtype: type, divisor: tuple[int, ...], scales: tuple[float, float] = (SCALE, SCALE)) -> onnx.ModelProto:
+def model_of(
+    dtype: type, divisor: tuple[int, ...], scales: tuple[float, float] = (SCALE, SCALE), result: float = SCALE / 2
+) -> onnx.ModelProto:
     """X modulo what another input is, whose steps are no 0, with zero points of their own."""
     zeros = (100, 10) if np.iinfo(dtype).min == 0 else (7, -20)
     net = Net("mod")
     op: Any = net.onnx
     shapes = {"x": SHAPE, "y": divisor}
     x, y = (net.quantized(net.input(n, shapes[n]), scales[i], zeros[i], dtype) for i, n in enumerate("xy"))
-    net.output(net.quantized(op.Mod(x, y, fmod=1), SCALE / 2, zeros[0], dtype), "z")
+    net.output(net.quantized(op.Mod(x, y, fmod=1), result, zeros[0], dtype), "z")
     return onnx.load_from_string(net.to_onnx())
 
 
@@ -106,6 +108,50 @@ def test_results_of_tiny_steps_are_real_numbers(tmp_path: Path) -> None:
     assert not is_whole(imported(onnx.load_from_string(net.to_onnx()), tmp_path))
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.int16])
-def test_two_scales_stay_real_numbers(dtype: type, tmp_path: Path) -> None:
-    assert not is_whole(imported(model_of(dtype, SHAPE, (SCALE, SCALE / 3)), tmp_path))
+SCALES = ((0.1, 0.3), (0.3, 0.1), (SCALE, SCALE / 3), (0.013, 0.002), (0.02, 0.75), (2.0**-9, 0.011), (1 / 3, 0.5))
+"""Of two tensors: of some, multiples of one are nearly multiples of the other."""
+RESULT = 0.0073
+"""Of which no half is a remainder, as ties are rounded up here and to even there."""
+
+
+def steps_of(scales: tuple[float, float], dtype: type, divisor: tuple[int, ...]) -> dict[str, Array]:
+    """Numbers of the types' own steps, so that nothing is rounded before the remainder; no divisor is 0."""
+    rng, ends = np.random.default_rng(9), np.iinfo(dtype)
+    zeros = (100, 10) if ends.min == 0 else (7, -20)
+    x = rng.integers(ends.min, ends.max, SHAPE, endpoint=True) - zeros[0]
+    y = rng.integers(ends.min, ends.max, divisor, endpoint=True) - zeros[1]
+    y = np.where(rng.random(divisor) < 0.5, y % 31 + 1, y)
+    given = {"x": x, "y": np.where(y == 0, 1, y)}
+    return {n: v.astype(np.float32) * np.float32(s) for (n, v), s in zip(given.items(), scales, strict=True)}
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_remainders_of_two_scales_are_onnxruntimes(dtype: type, tmp_path: Path) -> None:
+    """Those of float32, however near quotients are to whole numbers."""
+    for scales in SCALES:
+        model, given = model_of(dtype, SHAPE, scales, RESULT), steps_of(scales, dtype, SHAPE)
+        graph = imported(model, tmp_path)
+        assert is_whole(graph), scales
+        (wanted,) = ort_session(model).run(None, given)
+        port = graph.outputs[0]
+        quant = graph.type(port.value).quant
+        assert quant is not None
+        made = run_graph(graph, network_feeds(graph_ports(graph)[0], given))[port.value].reshape(wanted.shape)
+        steps = wanted.astype(np.float64) / quant.scale - (made.astype(np.float64) - quant.zero_point)
+        assert np.abs(steps).max() < 0.01, scales
+
+
+def test_c_of_two_scales_is_golden_and_has_no_floats(tmp_path: Path) -> None:
+    require_tool("gcc")
+    graphs, feeds = list[Graph](), list[dict[str, Array]]()
+    for i, scales in enumerate(SCALES):
+        dtype, divisor = TYPES[i % len(TYPES)], (SHAPE, (40, 1))[i % 2]
+        graphs.append(imported(model_of(dtype, divisor, scales), tmp_path))
+        feeds.append(network_feeds(graph_ports(graphs[-1])[0], steps_of(scales, dtype, divisor)))
+    check_c_is_golden(graphs, feeds, tmp_path / "c", ["-O1", *REPORTS.split()])
+    text = "".join(Path(source).read_text() for source in sources_of(tmp_path / "c" / "project")[0])
+    assert not re.search(r"\b(float|double)\b|lam_f32", text)
+
+
+def test_scales_far_apart_are_real_numbers(tmp_path: Path) -> None:
+    assert not is_whole(imported(model_of(np.int16, SHAPE, (0.1, 3e-9)), tmp_path))

@@ -44,6 +44,8 @@ from tests.random_networks.tflite_motifs import (
     positions,
     prelu,
     quotient,
+    remainder,
+    response,
     running_sum,
     selected,
     slopes_16,
@@ -277,6 +279,8 @@ SINGLE: Sequence[tuple[Step, int]] = (
     (running_sum, 7),
     (gated, 7),
     (quotient, 4),
+    (remainder, 4),
+    (response, 4),
     (window_totals, 7),
     (compared, 9),
 )

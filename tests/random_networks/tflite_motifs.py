@@ -23,6 +23,7 @@ from codegen.ops import (
     PRelu,
     Rescale,
     Reshape,
+    Response,
     ScaledSum,
     Select,
     Sigmoid16,
@@ -38,6 +39,7 @@ from codegen.ops import (
     WholeArithmetic,
     make_requant,
     piecewise_linear,
+    remainder_of,
     scaled_layer_norm,
 )
 from codegen.ops.inverse_sqrt import scaled_inverse_sqrt
@@ -216,6 +218,30 @@ def quotient(d: Drawing, x: str) -> str:
     x = _signed(d, x)
     y = d.conv(x, *d.windows(x, same=True), outputs=d.shape(x)[3], dtype=DType.S8)
     return d.apply(Div(d.quant(x), d.quant(y), Quant(1 / 32, d.int(-10, 10)), -128, 127), x, y)
+
+
+def remainder(d: Drawing, x: str) -> str:
+    """What is left of a tensor divided by another one, of two scales."""
+    y = d.conv(x, *d.windows(x, same=True), outputs=d.shape(x)[3], dtype=d.kind(x).dtype)
+    op = remainder_of(d.quant(x), d.quant(y), (d.kind(x).dtype, d.kind(y).dtype))
+    rest = d.apply(op, x, y)
+    quant, mode = d.fit(d.data[rest] * op.unit, DType.S8), d.mode
+    try:
+        requant = make_requant("tflite" if mode == "ort" else mode, op.unit, [1.0], quant, DType.S8)
+    except CompileError as error:
+        raise Unfit(str(error)) from error
+    return d.apply(Rescale(requant, DType.S8, quant), rest)
+
+
+def response(d: Drawing, x: str) -> str:
+    """Each number over a power of the squares around it."""
+    _, h, w, c = d.shape(x)
+    low, beta, unit, bias = d.quant(x).zero_point, d.pick((0.75, 0.5, -0.5)), 2.0**-28, 1 << 28
+    shift = 29 - (3 * d.kind(x).dtype.reach(low) ** 2).bit_length()
+    squares = TotalPool2D(Window(1), Window(3, 1, 1, 1, 1), "squares", low, shift)
+    sums = d.apply(Reshape((1, h, w, c)), d.apply(squares, d.apply(Reshape((1, h * w, c, 1)), x)))
+    y = d.fit(d.real(x) * (unit * (d.data[sums] + float(bias))) ** -beta, DType.S8)
+    return d.apply(Response(d.quant(x), beta, bias, unit, y, DType.S8, -128, 127), x, sums)
 
 
 def compared(d: Drawing, x: str) -> str:

@@ -7,7 +7,18 @@ from collections.abc import Iterator
 import numpy as np
 
 from codegen.ir.quant import DType, Mode, Quant
-from codegen.ops import Add, Clamp, Div, Extremum, Mul, PRelu, SquaredDifference, WholeArithmetic
+from codegen.ops import (
+    Add,
+    Clamp,
+    Div,
+    Extremum,
+    Mul,
+    PRelu,
+    Response,
+    SquaredDifference,
+    WholeArithmetic,
+    remainder_of,
+)
 from codegen.ops.whole import OPERATIONS
 from tests.contract.case import BOUNDS, S8, S16, S32, U8, A, B, Case, Y, in_modes, ints, q, requant, t
 from tests.support.graphs import step_of
@@ -30,6 +41,8 @@ def cases() -> Iterator[Case]:
     yield from pair_cases()
     yield from quotient_cases()
     yield from slope_cases()
+    yield from remainder_cases()
+    yield from response_cases()
     yield from whole_cases()
 
 
@@ -172,6 +185,30 @@ def slope_cases() -> Iterator[Case]:
     for i in (0, 1, 3):
         x, y = SHAPES[i]
         yield Case(f"computed_{i}", PRelu(A, B, Y, S8), (t(S8, *x, quant=A), t(S8, *y, quant=B)))
+
+
+def remainder_cases() -> Iterator[Case]:
+    """Of two scales: most of both types' numbers, some of which are nearly multiples of the others."""
+    for i, (x, y) in enumerate(SHAPES):
+        kinds = (S8, U8, S16)[i % 3], (U8, S8, S16)[i % 3]
+        op = remainder_of(q(0.03, 3), q((0.1, 2.0**-7, 0.09)[i % 3], -5 * i), kinds)
+        yield Case(f"scales_{i}", op, (t(kinds[0], *x), t(kinds[1], *y)))
+    divisors = np.array([-3, 0, 1, 2, 127, -128, 5], np.int8)
+    yield Case("scales_const", remainder_of(q(0.3, 9), q(0.1), (S8, S8)), (t(S8, 4, 5, 7), divisors))
+    yield Case("scales_apart", remainder_of(q(300.0), q(0.001, 700), (S16, S16)), (t(S16, 4, 5, 7), t(S16, 4, 5, 7)))
+    yield Case("scales_exact", remainder_of(q(0.25), q(1.0), (S8, S8)), (t(S8, 4, 5, 7), t(S8, 4, 5, 7)))
+
+
+def response_cases() -> Iterator[Case]:
+    """Powers that fall and rise, of sums that leave 31 bits too."""
+    shape, y = (1, 3, 4, 7), q(2.0**-12, 90)
+    for i, (dtype, x, beta, bias) in enumerate(
+        ((S8, A, 0.75, 1000), (U8, q(0.03, 130), 0.5, 0), (S16, q(2.0**-11, 77), 1.0, 1 << 30), (S16, A, -0.5, 1 << 20))
+    ):
+        op = Response(x, beta, bias, 2.0**-29, y, S16, -32768, 32767 - 99 * i)
+        yield Case(f"power_{i}", op, (t(dtype, *shape), t(S32, *shape)))
+        yield Case(f"power_small_{i}", op, (t(dtype, *shape), t(S32, *shape)), few=100)
+    yield Case("power_bytes", Response(A, 0.75, 12345, 2.0**-30, Y, S8, *BOUNDS), (t(S8, *shape), t(S32, *shape)))
 
 
 def whole_cases() -> Iterator[Case]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from codegen.ir.quant import DType, Mode, Quant
 from codegen.ops import ResizeBilinear, ResizeNearest, ResizeWeighted
-from tests.contract.case import BOUNDS, F32, S8, S16, U8, A, Case, Y, in_modes, q, t
+from tests.contract.case import BOUNDS, F32, S8, S16, S32, U8, A, Case, Y, in_modes, q, t
 
 
 def cases() -> Iterator[Case]:
@@ -64,6 +64,11 @@ def weighted_cases(mode: Mode) -> Iterator[Case]:
         yield Case(f"cubic16_{name}", resize(wide, wide, x, z, S16, 15), (t(S16, 1, 5, 6, 2),))
     fine = [[i, *(v * 128 for v in weights)] for i, *weights in wide]
     yield Case("cubic16_fine", resize(fine, fine[1:], b, q(0.0005, 300), S16, 22, 15), (t(S16, 1, 5, 6, 2),))
+    if mode != "ort":
+        between = resize(wide, [[0, 32768]], b, q(0.0007 * 2.0**-14), S32, 15)
+        yield Case("cubic_to_32", between, (t(S16, 1, 5, 1, 7),))
+    yield Case("cubic_of_32", resize(wide, wide[:2], q(2.0**-28), q(2.0**-13), S16, 15, 23), (t(S32, 1, 5, 6, 2),))
+    yield Case("fine_of_32", resize(fine, fine, q(2.0**-28), q(2.0**-13, 77), S16, 22, 30), (t(S32, 1, 5, 6, 2),))
     yield Case("cubic16_bytes", resize(wide, wide[:2], q(0.1, 3), q(0.001), S16, 15), (image,))
 
 

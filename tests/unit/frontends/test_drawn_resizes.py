@@ -184,6 +184,8 @@ def test_corners_are_aligned_by_factors_as_onnx_has_it(mode: str, factor: float,
         (np.int8, 0.05, 1.01, {"mode": "cubic", "antialias": 1, "cubic_coeff_a": -0.5}),
         (np.int8, 0.05, 1.01, {"mode": "linear", "antialias": 1}),
         (np.int16, 2e-4, 2.01, {"mode": "linear", "antialias": 1}),
+        (np.int16, 2e-4, 1.01, {"mode": "cubic"}),
+        (np.int16, 2e-4, 1.01, {"mode": "cubic", "antialias": 1, "cubic_coeff_a": -0.5}),
     ],
 )
 def test_integers_along_three_axes_are_within_steps_of_real_numbers(

@@ -157,10 +157,11 @@ def test_a_valid_pool_is_rounded_up(kind: str, length: int, tmp_path: Path) -> N
 )
 def test_wide_averages_over_three_axes_are_integers(attributes: dict[str, Any], tmp_path: Path) -> None:
     """Where padding does not count, windows at the borders have too many sizes for one sum over rows side by side."""
-    for zero, kind in ((3, np.int8), (120, np.uint8)):
+    for zero, kind, finer in ((3, np.int8, 1.0), (120, np.uint8, 1.0), (-700, np.int16, 2.0**-7)):
         net = Net()
-        y = net.op("AveragePool", net.qdq(net.input((2, 3, 7, 8, 9)), 0.05, zero, kind), **attributes)
-        model = net.model(net.qdq(y, 0.02, zero - 9, kind), opset=21, ir_version=10)
+        x = net.qdq(net.input((2, 3, 7, 8, 9)), 0.05 * finer, zero, kind)
+        y = net.op("AveragePool", x, **attributes)
+        model = net.model(net.qdq(y, 0.02 * finer, zero - 9, kind), opset=21, ir_version=10)
         assert compare(model, tmp_path, "single", runs=2).largest <= 1.01
         graph = imported(model, tmp_path)
         assert not any(graph.type(o).dtype.is_float for node in graph.nodes for o in node.outputs)

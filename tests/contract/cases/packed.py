@@ -64,7 +64,7 @@ def dense(mode: Mode, bits: int) -> Iterator[Case]:
 def grouped(mode: Mode) -> Iterator[Case]:
     """Weights that are numbers of 2, 4 and 8 bits times a factor of their group, of which the last may be smaller."""
     if mode != "single":
-        shapes: tuple[tuple[int, int, int, int, int], ...] = ((4, 1, 40, 5, 32), (4, 1, 104, 19, 32))
+        shapes: tuple[tuple[int, int, int, int, int], ...] = ((4, 1, 40, 5, 32), (4, 1, 104, 20, 32))
     else:
         shapes = (
             (4, 2, 70, 6, 32),
@@ -74,14 +74,14 @@ def grouped(mode: Mode) -> Iterator[Case]:
             (8, 1, 36, 4, 16),
             (4, 1, 9, 2, 32),
             (4, 1, 96, 16, 32),
-            (4, 1, 104, 19, 32),
+            (4, 1, 104, 20, 32),
             (4, 2, 48, 24, 16),
-            (4, 1, 144, 12, 64),
-            (4, 1, 300, 17, 256),
+            (4, 1, 144, 15, 64),
+            (4, 1, 300, 20, 256),
             (2, 1, 88, 11, 32),
         )
     for bits, pixels, n_in, n_out, block in shapes:
-        dtype = U8 if n_in == 88 or (n_out, mode) == (19, "tflite") else S8
+        dtype = U8 if n_in == 88 or (n_out, mode) == (20, "tflite") else S8
         groups = (n_out, -(-n_in // block))
         factors = np.random.default_rng([23, n_in]).integers(1, 250, groups)
         more = np.random.default_rng([25, n_in]).integers(1 - (1 << (bits - 1)), 1 + (1 << (bits - 1)), groups)

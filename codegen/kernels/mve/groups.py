@@ -1,7 +1,7 @@
 """Dense layers whose weights have a scale per group of inputs, with Helium: eight outputs of a pixel at a time.
 
-Groups are whole vectors of 16 inputs, one, two or four: larger ones are cut into such, with the same factor.  Inputs are
-copied to scratch where they have no sign or the last vector is not full.
+Groups are whole vectors of 16 inputs, one, two or four: larger ones are cut into such, with the same factor.  Inputs
+are copied to scratch where they have no sign or the last vector is not full.
 """
 
 from __future__ import annotations
@@ -185,14 +185,16 @@ def _context(node: NodeOf[Conv2D | Dense], made: Grouped, requant: Requant) -> M
 
 
 def _stream(made: Grouped, requant: Requant, k: MveGroupsContext) -> Array:
-    cut = made.block // k.group_inputs
-    numbers, factors = padded(made.numbers, _BLOCK), padded(made.factors, _BLOCK).repeat(cut, axis=1)[:, : k.groups]
+    numbers, factors = padded(made.numbers, _BLOCK), _cut(made, made.factors, k)
     bias = padded(signed_bias(made.sums), _BLOCK).reshape(-1, _BLOCK)
-    zeros = (
-        _zeros(padded(made.less, _BLOCK).repeat(cut, axis=1)[:, : k.groups] * factors) if made.less is not None else ()
-    )
+    zeros = () if made.less is None else _zeros(_cut(made, made.less, k) * factors)
     parts = (bias, *zeros, _groups(padded(numbers, CHUNK, axis=1), factors, k), *_own_factors(requant, k))
     return np.ascontiguousarray(np.concatenate(parts, axis=1)).reshape(-1)
+
+
+def _cut(made: Grouped, groups: Array, k: MveGroupsContext) -> Array:
+    """What is said of each group, [channels, groups], of those that are cut from it; channels in whole blocks."""
+    return padded(groups, _BLOCK).repeat(made.block // k.group_inputs, axis=1)[:, : k.groups]
 
 
 def _zeros(products: Array) -> tuple[Array]:

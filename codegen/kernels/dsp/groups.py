@@ -1,7 +1,7 @@
 """Dense layers whose weights have a scale per group of inputs: one pixel by four outputs, inputs widened once.
 
-Groups are eight, sixteen or 32 inputs: larger ones are cut into such, with the same factor.  Inputs behind the last whole
-group are a group of their own (runtime_c/isa/dsp/lam_armv7em_groups.h).
+Groups are eight, sixteen or 32 inputs: larger ones are cut into such, with the same factor.  Inputs behind the last
+whole group are a group of their own (runtime_c/isa/dsp/lam_armv7em_groups.h).
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def _words(numbers: Array) -> Array:
 
 
 def _cut(made: Grouped, groups: Array, k: DspGroupsContext, dtype: str) -> Array:
-    """What is said of each group, [channels, groups], as words [groups, fours of channels, words], of all that are cut."""
+    """What is said of each group, [channels, groups], of those that are cut from it, as words [groups, fours, words]."""
     every = filled_to(groups, _TOGETHER, axis=0).repeat(made.block // k.size, axis=1)[:, : k.groups]
     fours = np.ascontiguousarray(every.T.reshape(k.groups, -1, _TOGETHER).astype(dtype))
     return fours.view("<u4").astype(np.uint32)

@@ -166,7 +166,7 @@ def _words(numbers: Array) -> Array:
 
 
 def _cut(made: Grouped, groups: Array, k: DspGroupsContext, dtype: str) -> Array:
-    """What is said of each group, [channels, groups], of those that are cut from it, as words [groups, fours, words]."""
+    """What is said of each group, [channels, groups], of those that are cut from it, as words."""
     every = filled_to(groups, _TOGETHER, axis=0).repeat(made.block // k.size, axis=1)[:, : k.groups]
     fours = np.ascontiguousarray(every.T.reshape(k.groups, -1, _TOGETHER).astype(dtype))
     return fours.view("<u4").astype(np.uint32)

@@ -188,11 +188,26 @@ static inline LAM_LANES_ALWAYS void lam_lanes_groups_pixel(lam_lanes_groups s, c
 }
 
 /* The sum of so many inputs. */
-static inline int32_t lam_lanes_inputs_sum(const uint8_t *x, int32_t inputs)
+static inline LAM_LANES_ALWAYS int32_t lam_lanes_inputs_sum(const uint8_t *x, int32_t inputs)
 {
-    int32_t sum = -128 * inputs;
-    for (int32_t i = 0; i < inputs; i++) {
-        sum += x[i] ^ 0x80;
+    int32_t sum = 0, i = 0;
+#if LAM_LANES_AVX512 || LAM_LANES_AVX2
+    if (inputs >= 8) {
+        const __m128i ones = _mm_set1_epi8(1), pairs = _mm_set1_epi16(1);
+        __m128i sums = _mm_setzero_si128();
+        LAM_LANES_UNROLL
+        for (; i + 8 <= inputs; i += i + 16 <= inputs ? 16 : 8) {
+            const __m128i *const at = (const __m128i *)(const void *)(x + i);
+            const __m128i bytes = i + 16 <= inputs ? _mm_loadu_si128(at) : _mm_loadl_epi64(at);
+            sums = _mm_add_epi32(sums, _mm_madd_epi16(_mm_maddubs_epi16(ones, bytes), pairs));
+        }
+        sums = _mm_add_epi32(sums, _mm_shuffle_epi32(sums, 0x4E));
+        sums = _mm_add_epi32(sums, _mm_shuffle_epi32(sums, 0xB1));
+        sum = _mm_cvtsi128_si32(sums);
+    }
+#endif
+    for (; i < inputs; i++) {
+        sum += (x[i] ^ 0x80) - 128;
     }
     return sum;
 }

@@ -1,7 +1,4 @@
-"""Dense layers whose weights have a scale per group of inputs: numbers of few bits, times a factor of their group.
-
-The layer's weights are the products of both, which fit 16 bits; what is stored are the numbers and the factors.
-"""
+"""Dense layers whose weights have a scale per group of inputs, in plain C, whatever the numbers and the inputs are."""
 
 from __future__ import annotations
 
@@ -11,12 +8,11 @@ import numpy as np
 
 from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
-from codegen.ir.quant import PACKED_BITS, Array, DType, packed_bits, taken_off
+from codegen.ir.quant import Array
 from codegen.kernels.common import RequantContext, requant_context, requant_fields
-from codegen.kernels.conv2d import is_pointwise
+from codegen.kernels.groups import Grouped, grouped
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.packed import Fields, filled_to
-from codegen.kernels.weighted import OWN_ZEROS, weighted
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
 
@@ -84,51 +80,29 @@ class DenseGroupsContext:
         return inputs % self.in_turn
 
 
-def factored(weights: Array, block: int) -> tuple[Array, Array]:
-    """Weights [outputs, inputs] as numbers, int64, and the largest factors [outputs, groups] that they share."""
-    groups = filled_to(weights.astype(np.int64), block, axis=1).reshape(len(weights), -1, block)
-    factors = np.maximum(np.gcd.reduce(groups, axis=2), 1)
-    numbers = (groups // factors[:, :, None]).reshape(len(weights), -1)[:, : weights.shape[1]]
-    return numbers, factors
-
-
 def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
-    sums, block = weighted(node, apart=True), node.ins[1].block
-    if sums is None or not block or sums.wide or not is_pointwise(node.op):
+    made = grouped(node)
+    if made is None:
         return None
-    numbers, factors = factored(sums.weights.reshape(len(sums.weights), -1), block)
-    bits, less = packed_bits(numbers, max(PACKED_BITS)), None
-    if not bits and node.ins[1].apart:
-        numbers, less = _apart(numbers, block, node.ins[1].bits)
-        bits = packed_bits(numbers, max(PACKED_BITS))
-    if not bits and (numbers.min() < DType.S8.low or numbers.max() > DType.S8.high):
-        return None
-    k = _context(node, Fields(bits, _BYTE) if bits else None, apart=less is not None)
-    size, kind = len(numbers) * k.row, np.dtype(np.int8) if k.fields is None else k.fields.dtype
+    k = _context(node, made)
+    size, kind = len(made.numbers) * k.row, np.dtype(np.int8) if k.fields is None else k.fields.dtype
     params = (
-        sums.bias_field(),
+        made.sums.bias_field(),
         *requant_fields(node.op.requant),
-        Field("factors", factors.astype(np.int16).reshape(-1)),
-        *(() if less is None else (Field("w_shift", less.astype(np.int8).reshape(-1), about=_GROUP_LESS),)),
-        Field.later("weights", kind, size, lambda: _packed(numbers, k)),
+        Field("factors", made.factors.astype(np.int16).reshape(-1)),
+        *_less_fields(made),
+        Field.later("weights", kind, size, lambda: _packed(made.numbers, k)),
     )
-    own = "" if less is None else OWN_ZEROS
-    why = f"plain C99, a factor per {block} weights of {bits or _BYTE} bits{own}"
-    return Fit(k, params, why=why, headers=k.rq.headers)
+    return Fit(k, params, why=f"plain C99, {made.said}", headers=k.rq.headers)
 
 
-def _apart(numbers: Array, block: int, bits: int) -> tuple[Array, Array | None]:
-    """Numbers [outputs, inputs] less what is taken off each group, [outputs, groups]; as they are where nothing is."""
-    starts = numbers[:, ::block].repeat(block, axis=1)[:, : numbers.shape[1]]
-    # a group that is not full is filled with one of its own numbers
-    groups = filled_to(numbers - starts, block, axis=1).reshape(len(numbers), -1, block) + numbers[:, ::block, None]
-    less = taken_off(groups, bits)
-    if less is None:
-        return numbers, None
-    return numbers - less.repeat(block, axis=1)[:, : numbers.shape[1]], less
+def _less_fields(made: Grouped) -> tuple[Field, ...]:
+    """Params `w_shift` where groups have zero points of their own."""
+    less = made.less
+    return () if less is None else (Field("w_shift", less.astype(np.int8).reshape(-1), about=_GROUP_LESS),)
 
 
-def _context(node: NodeOf[Conv2D | Dense], fields: Fields | None, *, apart: bool) -> DenseGroupsContext:
+def _context(node: NodeOf[Conv2D | Dense], made: Grouped) -> DenseGroupsContext:
     x, w, _ = node.ins
     return DenseGroupsContext(
         x_t=x.dtype.ctype,
@@ -136,8 +110,8 @@ def _context(node: NodeOf[Conv2D | Dense], fields: Fields | None, *, apart: bool
         n_in=x.shape[-1],
         n_out=w.shape[0],
         block=w.block,
-        fields=fields,
-        apart=apart,
+        fields=Fields(made.bits, _BYTE) if made.bits else None,
+        apart=made.less is not None,
         rq=requant_context(node.op.requant),
     )
 

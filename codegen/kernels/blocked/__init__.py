@@ -6,11 +6,13 @@ from codegen.kernels.blocked.add import BLOCKED_ADD
 from codegen.kernels.blocked.conv import apart_conv, blocked_conv, lined_conv
 from codegen.kernels.blocked.cores import CORES
 from codegen.kernels.blocked.depthwise import apart_depthwise, blocked_depthwise, lined_depthwise
+from codegen.kernels.blocked.groups import GROUP_PAIRS
 from codegen.kernels.blocked.winograd import blocked_winograd
 from codegen.kernels.kernel import Kernel
 
 BLOCKED: tuple[Kernel[Any], ...] = (
     BLOCKED_ADD,
+    GROUP_PAIRS,
     *(blocked_depthwise(core) for core in CORES.values()),
     *(kernel for core in CORES.values() for kernel in blocked_conv(core)),
     apart_depthwise(CORES["c99"], "x86"),

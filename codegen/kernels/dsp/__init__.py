@@ -10,6 +10,7 @@ from typing import Any
 
 from codegen.kernels.dsp.columns import DENSE_DIRECT, columns
 from codegen.kernels.dsp.eights import EIGHTS
+from codegen.kernels.dsp.groups import GROUPS
 from codegen.kernels.dsp.matmul import MATMUL
 from codegen.kernels.dsp.panels import panels
 from codegen.kernels.dsp.slides import SLIDES, SMALL_SLIDES
@@ -24,7 +25,7 @@ def _sums(*, wide: bool) -> tuple[Kernel[Any], ...]:
 
 
 # Goal `size` takes the first: the small form never takes fewer instructions, so that no other goal does.
-DSP: tuple[Kernel[Any], ...] = (SMALL_SLIDES, SLIDES, EIGHTS, *_sums(wide=False), *_sums(wide=True), MATMUL)
+DSP: tuple[Kernel[Any], ...] = (SMALL_SLIDES, SLIDES, GROUPS, EIGHTS, *_sums(wide=False), *_sums(wide=True), MATMUL)
 
 DSP_FASTER: tuple[Kernel[Any], ...] = (WINDOW_SLIDES,)
 """Those that other forms come before, for their code is smaller: goal `size` takes these."""

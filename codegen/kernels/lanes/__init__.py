@@ -12,8 +12,10 @@ from codegen.kernels.lanes.common import PROCESSORS
 from codegen.kernels.lanes.conv import conv_kernel
 from codegen.kernels.lanes.dense import dense_kernel
 from codegen.kernels.lanes.depthwise import depthwise_kernel
+from codegen.kernels.lanes.groups import GROUPS
 
-LANES: tuple[Kernel[Any], ...] = tuple(
-    make(on) for on in PROCESSORS for make in (depthwise_kernel, dense_kernel, conv_kernel, binary_kernel)
+LANES: tuple[Kernel[Any], ...] = (
+    GROUPS,
+    *(make(on) for on in PROCESSORS for make in (depthwise_kernel, dense_kernel, conv_kernel, binary_kernel)),
 )
 """In the order in which they are tried."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from codegen.kernels.kernel import Kernel
-from codegen.kernels.mve import dense, depthwise, elements, pool
+from codegen.kernels.mve import dense, depthwise, elements, groups, pool
 
 MVE: tuple[Kernel[Any], ...] = (
     depthwise.DEPTHWISE,
+    groups.GROUPS,
     dense.DENSE,
     dense.CONV2D,
     elements.BINARY,

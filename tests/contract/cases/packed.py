@@ -64,7 +64,7 @@ def dense(mode: Mode, bits: int) -> Iterator[Case]:
 def grouped(mode: Mode) -> Iterator[Case]:
     """Weights that are numbers of 2, 4 and 8 bits times a factor of their group, of which the last may be smaller."""
     if mode != "single":
-        shapes: tuple[tuple[int, int, int, int, int], ...] = ((4, 1, 40, 5, 32),)
+        shapes: tuple[tuple[int, int, int, int, int], ...] = ((4, 1, 40, 5, 32), (4, 1, 104, 20, 32))
     else:
         shapes = (
             (4, 2, 70, 6, 32),
@@ -73,8 +73,15 @@ def grouped(mode: Mode) -> Iterator[Case]:
             (2, 3, 21, 5, 10),
             (8, 1, 36, 4, 16),
             (4, 1, 9, 2, 32),
+            (4, 1, 96, 16, 32),
+            (4, 1, 104, 20, 32),
+            (4, 2, 48, 24, 16),
+            (4, 1, 144, 15, 64),
+            (4, 1, 300, 20, 256),
+            (2, 1, 88, 11, 32),
         )
     for bits, pixels, n_in, n_out, block in shapes:
+        dtype = U8 if n_in == 88 or (n_out, mode) == (20, "tflite") else S8
         groups = (n_out, -(-n_in // block))
         factors = np.random.default_rng([23, n_in]).integers(1, 250, groups)
         more = np.random.default_rng([25, n_in]).integers(1 - (1 << (bits - 1)), 1 + (1 << (bits - 1)), groups)
@@ -82,7 +89,7 @@ def grouped(mode: Mode) -> Iterator[Case]:
         for apart in (False, True) if bits < 8 else (False,):
             numbers = few(bits, n_out, n_in) + apart * more.repeat(block, axis=1)[:, :n_in]
             weights = (numbers * factors.repeat(block, axis=1)[:, :n_in]).astype(np.int16)
-            ins = (t(S8, pixels, n_in), weights, ints(S32, n_out) >> 12)
+            ins = (t(dtype, pixels, n_in), weights, ints(S32, n_out) >> 12)
             name, op = f"groups_{'u' if apart else ''}{bits}_{n_in}", Dense(A.zero_point, step, S8, None)
             yield Case(name, op, ins, bits=bits, block=block, apart=apart)
 

@@ -41,9 +41,9 @@ def test_blocks_of_inputs_keep_their_integers(
     sizes = {field.name: field.nbytes for field in form.params}
     n_in, n_out = shape
     assert (form.kernel, sizes["weights"], sizes["factors"]) == (
-        "dense_groups",
-        n_out * n_in // 2,
-        2 * n_out * -(-n_in // block),
+        "blocked_group_pairs",
+        (n_out + n_out % 2) * n_in // 2,
+        2 * (n_out + n_out % 2) * -(-n_in // block),
     )
 
 

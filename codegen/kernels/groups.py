@@ -1,0 +1,97 @@
+"""Weights with a scale per group of inputs, as numbers of few bits times a factor of their group.
+
+The layer's weights are the products of both, which fit 16 bits; what is stored are the numbers and the factors.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from codegen.ir.op import NodeOf
+from codegen.ir.quant import PACKED_BITS, Array, DType, packed_bits, taken_off
+from codegen.kernels.conv2d import is_pointwise
+from codegen.kernels.packed import filled_to
+from codegen.kernels.weighted import OWN_ZEROS, Weighted, weighted
+from codegen.ops import Conv2D, Dense
+from codegen.records import record
+
+_BYTE = 8
+
+
+@record(eq=False, slots=False)
+class Grouped:
+    """The sums of one node, whose inputs are in groups of `block`, of which the last may be smaller.
+
+    `numbers` [outputs, inputs] are what is stored, in `bits`, 0 for bytes; `less` [outputs, groups] is added to those
+    of a group, where groups have zero points of their own; `factors` [outputs, groups].
+    """
+
+    sums: Weighted
+    block: int
+    numbers: Array
+    factors: Array
+    bits: int
+    less: Array | None
+
+    @property
+    def said(self) -> str:
+        """What is said of a form beside its blocks."""
+        own = OWN_ZEROS if self.less is not None else ""
+        return f"a factor per {self.block} weights of {self.bits or _BYTE} bits{own}"
+
+    @cached_property
+    def whole_numbers(self) -> Array:
+        """The numbers with what they are less."""
+        return self.numbers if self.less is None else self.numbers + _by_input(self.less, self.block, self.numbers)
+
+    def reach(self, part: int) -> int:
+        """Largest size of the sum of inputs times numbers, of so many inputs of a group."""
+        ends = [end * self.whole_numbers for end in (self.sums.x.low, self.sums.x.high)]
+        most, least = (_by_parts(pick(*ends), self.block, part).sum(axis=2) for pick in (np.maximum, np.minimum))
+        return int(max(most.max(), -least.min()))
+
+
+@lru_cache(maxsize=4)
+def grouped(node: NodeOf[Conv2D | Dense]) -> Grouped | None:
+    """The sums of a dense layer, or of a pointwise convolution, whose weights are such numbers; None of all others."""
+    sums, block = weighted(node, apart=True), node.ins[1].block
+    if sums is None or not block or sums.wide or not is_pointwise(node.op):
+        return None
+    numbers, factors = factored(sums.weights.reshape(len(sums.weights), -1), block)
+    bits, less = packed_bits(numbers, max(PACKED_BITS)), None
+    if not bits and node.ins[1].apart:
+        numbers, less = _apart(numbers, block, node.ins[1].bits)
+        bits = packed_bits(numbers, max(PACKED_BITS))
+    if not bits and (numbers.min() < DType.S8.low or numbers.max() > DType.S8.high):
+        return None
+    return Grouped(sums, block, numbers, factors, bits, less)
+
+
+def factored(weights: Array, block: int) -> tuple[Array, Array]:
+    """Weights [outputs, inputs] as numbers, int64, and the largest factors [outputs, groups] that they share."""
+    groups = filled_to(weights.astype(np.int64), block, axis=1).reshape(len(weights), -1, block)
+    factors = np.maximum(np.gcd.reduce(groups, axis=2), 1)
+    numbers = (groups // factors[:, :, None]).reshape(len(weights), -1)[:, : weights.shape[1]]
+    return numbers, factors
+
+
+def _apart(numbers: Array, block: int, bits: int) -> tuple[Array, Array | None]:
+    """Numbers [outputs, inputs] less what is taken off each group, [outputs, groups]; as they are where nothing is."""
+    starts = _by_input(numbers[:, ::block], block, numbers)
+    # a group that is not full is filled with one of its own numbers
+    groups = filled_to(numbers - starts, block, axis=1).reshape(len(numbers), -1, block) + numbers[:, ::block, None]
+    less = taken_off(groups, bits)
+    return (numbers, None) if less is None else (numbers - _by_input(less, block, numbers), less)
+
+
+def _by_input(groups: Array, block: int, like: Array) -> Array:
+    """What is said of each group, for each of its inputs."""
+    return groups.repeat(block, axis=1)[:, : like.shape[1]]
+
+
+def _by_parts(values: Array, block: int, part: int) -> Array:
+    """Values [outputs, inputs] as [outputs, parts, inputs of one], zeros where a group or its last part is not full."""
+    full = filled_to(values, block, axis=1).reshape(len(values), -1, block)
+    return filled_to(full, part, axis=2).reshape(len(values), -1, part)

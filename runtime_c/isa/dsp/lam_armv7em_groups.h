@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT-0
+ * Copyright (c) Lamina contributors
+ *
+ * Dense layers on weights of 4 bits with a factor of 16 bits per group of inputs: one pixel by four channels.
+ *
+ * The column of a pixel, in words: four totals, then for each whole group
+ *
+ *   4 words   the sum of its inputs; times -8, where groups have no zero points
+ *   1 word    how many groups follow
+ *   pairs     its inputs, as lam_widen_s8 makes them
+ *   4 words   the totals with this group
+ *
+ * The weights of four channels: for each group a byte of each, what is added to its fields, if there are zero points; its
+ * words as lam_armv7em_few.h has them, two groups of four in each; and the factor of each channel.
+ */
+#ifndef LAM_ARMV7EM_GROUPS_H
+#define LAM_ARMV7EM_GROUPS_H
+
+#include "lam_armv7em_few.h"
+
+#define LAM_GROUPS_TOTALS 4
+#define LAM_GROUPS_HEAD 5
+
+/* What is added to the fields of channel c, and its factor, of the words that hold those of four channels. */
+static inline int32_t lam_groups_zero(const uint32_t *w, int32_t c)
+{
+    return (int8_t)(uint8_t)((w[0] >> (8 * c)) & 0xFFu);
+}
+
+static inline int32_t lam_groups_factor(const uint32_t *w, int32_t c)
+{
+    return (int16_t)(uint16_t)((w[c / 2] >> (16 * (c % 2))) & 0xFFFFu);
+}
+
+#if LAM_BLOCKS
+
+#define LAM_GROUPS_ZEROS_0 ""
+#define LAM_GROUPS_ZERO(a) \
+    "ldrsb r4, [%[w]], #1\n\t" \
+    "mul %[" a "], %[" a "], r4\n\t"
+#define LAM_GROUPS_ZEROS_1 LAM_GROUPS_ZERO("a0") LAM_GROUPS_ZERO("a1") LAM_GROUPS_ZERO("a2") LAM_GROUPS_ZERO("a3")
+#define LAM_GROUPS_TIMES(total, a) \
+    "ldrsh r4, [%[w]], #2\n\t" \
+    "mla " total ", %[" a "], r4, " total "\n\t"
+#define LAM_GROUPS_STEPS_1 LAM_1X4S4
+#define LAM_GROUPS_STEPS_2 LAM_1X4S4 LAM_1X4S4
+#define LAM_GROUPS_STEPS_4 LAM_GROUPS_STEPS_2 LAM_GROUPS_STEPS_2
+/* The totals before the group lie as far behind x as the group and they take. */
+#define LAM_GROUPS_ASM(zeros, steps, back) \
+    __asm__ volatile( \
+        "1:\n\t" \
+        "ldmia %[x]!, {r8, r9, r10, r11, lr}\n\t" \
+        "cmp lr, #0\n\t" \
+        "mov lr, #0x000f000f\n\t" \
+        zeros steps \
+        "ldrd r0, r1, [%[x], #-" back "]\n\t" \
+        "ldrd r2, r3, [%[x], #8 - " back "]\n\t" \
+        LAM_GROUPS_TIMES("r0", "a0") LAM_GROUPS_TIMES("r1", "a1") LAM_GROUPS_TIMES("r2", "a2") LAM_GROUPS_TIMES("r3", "a3") \
+        "stmia %[x]!, {r0, r1, r2, r3}\n\t" \
+        "bne 1b\n\t" \
+        : [a0] "=&r"(a0), [a1] "=&r"(a1), [a2] "=&r"(a2), [a3] "=&r"(a3), [x] "+r"(x_), [w] "+r"(w_) \
+        : \
+        : "r0", "r1", "r2", "r3", "r4", "r12", "lr", "cc", "memory")
+
+/* The whole groups of a column, of `steps` (1, 2 or 4) times eight inputs, by four channels; `zeros`: whether they have zero
+ * points.  Both are numerals.  w goes on behind their weights. */
+#define lam_groups_1x4(column, w, zeros, steps) \
+    do { \
+        register int32_t a0 __asm__("r8"); \
+        register int32_t a1 __asm__("r9"); \
+        register int32_t a2 __asm__("r10"); \
+        register int32_t a3 __asm__("r11"); \
+        register uint32_t *x_ __asm__("r5") = (column) + LAM_GROUPS_TOTALS; \
+        register const uint32_t *w_ __asm__("r6") = (w); \
+        LAM_GROUPS_ASM(LAM_GROUPS_ZEROS_##zeros, LAM_GROUPS_STEPS_##steps, "(36 + 16 * " #steps ")"); \
+        (w) = w_; \
+    } while (0)
+
+#else
+
+static inline const uint32_t *lam_groups_each(uint32_t *column, const uint32_t *w, int32_t zeros, int32_t steps)
+{
+    const uint32_t *total = column;
+    uint32_t *x = column + LAM_GROUPS_TOTALS, left;
+    do {
+        int32_t acc[4];
+        left = x[4];
+        for (int32_t c = 0; c < 4; c++) {
+            acc[c] = (int32_t)x[c] * (zeros != 0 ? lam_groups_zero(w, c) : 1);
+        }
+        x += LAM_GROUPS_HEAD;
+        w = lam_few_dot(acc, 1, 4, x, 2, w + zeros, 4, 2 * steps, 4);
+        x += 4 * steps;
+        for (int32_t c = 0; c < 4; c++, x++, total++) {
+            *x = *total + (uint32_t)(acc[c] * lam_groups_factor(w, c));
+        }
+        w += 2;
+        total = x - LAM_GROUPS_TOTALS;
+    } while (left != 0u);
+    return w;
+}
+
+#define lam_groups_1x4(column, w, zeros, steps) \
+    do { \
+        (w) = lam_groups_each((column), (w), (zeros), (steps)); \
+    } while (0)
+
+#endif
+
+/* The head of a group of which `sum` is written four times, with `left` groups behind it; the place of its pairs. */
+static inline uint32_t *lam_groups_head(uint32_t *x, int32_t sum, int32_t left)
+{
+    for (int i = 0; i < 4; i++) {
+        x[i] = (uint32_t)sum;
+    }
+    x[4] = (uint32_t)left;
+    return x + LAM_GROUPS_HEAD;
+}
+
+#endif /* LAM_ARMV7EM_GROUPS_H */

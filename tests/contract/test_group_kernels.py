@@ -31,7 +31,6 @@ KERNELS = {
     "armv7em": "dsp_groups",
     "armv81m_mve": "mve_groups",
     "host": "x86_groups",
-    "avr": "dense_groups",
 }
 MOST = 1.25
 """Times the instructions of weights in bytes with one scale per output."""

@@ -33,7 +33,7 @@ def as_goal_has_them(graph: Graph, options: Options, target: Target) -> Graph:
 
 
 def _held_apart(graph: Graph) -> tuple[str, ...]:
-    """The weights that other kernels would take as bytes: those with a factor for each group have one kernel."""
+    """The weights that other kernels would take as bytes: those with a factor per group have their own kernels."""
     weights = [node.inputs[1] for node in graph.nodes if isinstance(node.op, Conv2D | Dense)]
     return tuple(dict.fromkeys(w for w in weights if graph.type(w).apart and not graph.type(w).block))
 

@@ -171,6 +171,23 @@ class Drawing(Sketch):
         self.values[name] = replace(self.values[name], type=kind)
         return name
 
+    def block(self, x: str) -> int:
+        """Inputs that share a factor, of a dense layer on x; 0 for none."""
+        bits, _ = self.few
+        return self.pick((8, 16, 32)) if bits and self.kind(x).dtype in (DType.S8, DType.U8) and self.chance(0.5) else 0
+
+    def factors(self, weights: Array, block: int) -> Array:
+        """A factor for each weight [outputs, inputs], the same for those of a group, int16."""
+        groups = self.rng.integers(1, 120, (len(weights), -(-weights.shape[1] // block))).astype(np.int16)
+        return groups.repeat(block, axis=1)[:, : weights.shape[1]]
+
+    def grouped(self, weights: Array, block: int) -> str:
+        """Weights as a constant of few bits times a factor of their group."""
+        name, (bits, apart) = self.const(weights), self.few
+        kind = replace(self.kind(name), bits=bits, block=block, apart=apart)
+        self.values[name] = replace(self.values[name], type=kind)
+        return name
+
     def usable(self, scale: float) -> float:
         """The scale, or the largest power of two that it reaches where the mode only shifts."""
         return power_below(scale) if is_pot(self.mode) else float(np.float32(scale))
@@ -268,14 +285,16 @@ class Drawing(Sketch):
         return self.apply(Rescale(requant, DType.S8, y), self.apply(op, x, self.packed(weights), self.const(bias)))
 
     def dense(self, x: str, outputs: int, mode: Mode = "single") -> str:
-        weights = self.weights(outputs, self.shape(x)[-1])
+        weights, block = self.weights(outputs, self.shape(x)[-1]), self.block(x)
+        weights = weights * self.factors(weights, block) if block else weights
         bias = self.rng.integers(-2000, 2000, outputs).astype(np.int32)
         zero, dtype = self.quant(x).zero_point, self.byte(x)
         acc = Dense(zero, None, DType.S32, None).golden([self.data[x], weights, bias])[0]
         scales = self.scales(acc * self.quant(x).scale, 1)
         y = self.fit(acc * self.quant(x).scale * scales, dtype)
         requant = self.requant(x, scales, y, dtype)
-        return self.apply(Dense(zero, requant, dtype, y), x, self.packed(weights), self.const(bias))
+        kept = self.grouped(weights, block) if block else self.packed(weights)
+        return self.apply(Dense(zero, requant, dtype, y), x, kept, self.const(bias))
 
     def matmul(self, a: str, b: str) -> str:
         zeros = self.quant(a).zero_point, self.quant(b).zero_point

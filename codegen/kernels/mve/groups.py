@@ -84,9 +84,9 @@ class MveGroupsContext:
         return self.whole // self.turn
 
     @property
-    def last_turn(self) -> int:
-        """The last one of them."""
-        return self.turns - 1
+    def before_last(self) -> int:
+        """Whole groups before those of the last turn."""
+        return (self.turns - 1) * self.turn
 
     @property
     def eights(self) -> int:

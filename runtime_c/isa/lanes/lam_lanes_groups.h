@@ -195,11 +195,14 @@ static inline LAM_LANES_ALWAYS int32_t lam_lanes_inputs_sum(const uint8_t *x, in
     if (inputs >= 8) {
         const __m128i ones = _mm_set1_epi8(1), pairs = _mm_set1_epi16(1);
         __m128i sums = _mm_setzero_si128();
-        LAM_LANES_UNROLL
-        for (; i + 8 <= inputs; i += i + 16 <= inputs ? 16 : 8) {
-            const __m128i *const at = (const __m128i *)(const void *)(x + i);
-            const __m128i bytes = i + 16 <= inputs ? _mm_loadu_si128(at) : _mm_loadl_epi64(at);
+        for (; i + 16 <= inputs; i += 16) {
+            const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(x + i));
             sums = _mm_add_epi32(sums, _mm_madd_epi16(_mm_maddubs_epi16(ones, bytes), pairs));
+        }
+        if (i + 8 <= inputs) {
+            const __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)(x + i));
+            sums = _mm_add_epi32(sums, _mm_madd_epi16(_mm_maddubs_epi16(ones, bytes), pairs));
+            i += 8;
         }
         sums = _mm_add_epi32(sums, _mm_shuffle_epi32(sums, 0x4E));
         sums = _mm_add_epi32(sums, _mm_shuffle_epi32(sums, 0xB1));

@@ -53,7 +53,7 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_groups_job) == 52, mve_groups_job_is_13_words);
     "vmladava.s8 " both ", q0, q1\n" \
     "vshr.s8 q1, q1, #4\n" \
     product ".s8 " upper ", q0, q1\n"
-/* A group: sums of whole bytes begin with what is taken off.  `tested`: what becomes of the turns that are left, in lr. */
+/* A group: sums of whole bytes begin with what is taken off.  `tested`: what becomes of whether turns are left, in lr. */
 #define LAM_MVE_GROUPS_FIRST(tested) "ldm r3!, {r0, r2, r4, r6, lr}\n" tested LAM_MVE_GROUPS_CHUNK("vmladav")
 #define LAM_MVE_GROUPS_MORE LAM_MVE_GROUPS_CHUNK("vmladava")
 #define LAM_MVE_GROUPS_1(tested) LAM_MVE_GROUPS_FIRST(tested) LAM_MVE_GROUPS_TAKEN
@@ -213,15 +213,14 @@ static inline void lam_mve_groups_each(lam_mve_groups_job *job, int mode, int ea
 
 #endif
 
-/* What the blocks read of a group whose inputs sum up to so much, `left` turns of the loop before the last one: 8 times that,
- * to be taken off four sums, and the turns.  Returns the place behind it. */
-static inline int32_t *lam_mve_groups_put(int32_t *less, int32_t sum, int32_t left)
+/* What the blocks read of a group whose inputs sum up to so much: 8 times that, to be taken off four sums, and whether the
+ * loop takes more turns than its own. */
+static inline void lam_mve_groups_put(int32_t *less, int32_t group, int32_t sum, int32_t more)
 {
-    for (int i = 0; i < 4; i++) {
-        less[i] = -8 * sum;
+    for (int32_t i = 0; i < 4; i++) {
+        less[5 * group + i] = -8 * sum;
     }
-    less[4] = left;
-    return less + 5;
+    less[5 * group + 4] = more;
 }
 
 /* The sum of so many chunks of inputs. */

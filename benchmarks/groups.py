@@ -1,0 +1,96 @@
+"""What a scale per group of inputs costs: instructions and flash of dense layers, beside weights of 8 bits.
+
+    python benchmarks/groups.py [--chips cortex-m4 rv32imc] [--layers 512x512 256x64] [--block 32] [--json]
+
+Layers of one pixel, of int8 activations: `8 bits` has a scale per output; `4 bits` too; `groups` has 4 bits and a scale
+for each `--block` inputs, `zeros` a zero point as well.  Counts are exact and repeat with the same compiler.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+import codegen  # noqa: E402
+from codegen.report.table import text_table  # noqa: E402
+
+CHIPS = ("cortex-m4", "cortex-m55", "cortex-m3", "rv32imc", "cortex-m0plus")
+LAYERS = ("512x512", "256x64", "104x64")
+KINDS = ("8 bits", "4 bits", "groups", "zeros")
+HEADERS = ["chip", "layer", *(f"{kind} B" for kind in KINDS), *KINDS, *(f"times, {kind}" for kind in KINDS[1:])]
+
+
+def layer(inputs: int, outputs: int, kind: str, block: int) -> bytes:
+    """A product by weights of one of KINDS, with a bias, between integers."""
+    rng, grouped = np.random.default_rng(0), kind in ("groups", "zeros")
+    sizes = (-(-inputs // block), outputs) if grouped else (outputs,)
+    dtype, low, high = (TensorProto.INT8, -127, 128) if kind == "8 bits" else (TensorProto.UINT4, 0, 16)
+    zero = rng.integers(4, 12, sizes) if kind == "zeros" else np.full(sizes, 0 if kind == "8 bits" else 8)
+    numbers = rng.integers(low, high, (inputs, outputs))
+    scales = {"xs": 0.05, "ws": rng.uniform(0.1, 0.2, sizes) / high, "ys": 0.002 * inputs**0.5}
+    given = [
+        *(numpy_helper.from_array(np.asarray(s, np.float32), n) for n, s in scales.items()),
+        *(numpy_helper.from_array(np.asarray(z, np.int8), n) for n, z in (("xz", 3), ("yz", -2))),
+        helper.make_tensor("w", dtype, numbers.shape, numbers.reshape(-1).tolist()),
+        helper.make_tensor("wz", dtype, sizes, zero.reshape(-1).tolist()),
+        numpy_helper.from_array(rng.standard_normal(outputs).astype(np.float32), "b"),
+    ]
+    words = {"axis": 0, "block_size": block} if grouped else {"axis": 1}
+    nodes = [
+        helper.make_node("DequantizeLinear", ["xq", "xs", "xz"], ["x"]),
+        helper.make_node("DequantizeLinear", ["w", "ws", "wz"], ["wd"], **words),
+        helper.make_node("MatMul", ["x", "wd"], ["m"]),
+        helper.make_node("Add", ["m", "b"], ["y"]),
+        helper.make_node("QuantizeLinear", ["y", "ys", "yz"], ["yq"]),
+    ]
+    ends = [
+        [helper.make_tensor_value_info(name, TensorProto.INT8, (1, size))]
+        for name, size in (("xq", inputs), ("yq", outputs))
+    ]
+    graph = helper.make_graph(nodes, "layer", *ends, given)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    return bytes(model.SerializeToString())
+
+
+def row(chip: str, size: str, block: int) -> dict[str, Any]:
+    """Counts of one layer on one chip."""
+    inputs, outputs = map(int, size.split("x"))
+    found = {kind: codegen.profile(layer(inputs, outputs, kind, block), chip) for kind in KINDS}
+    return {
+        "chip": chip,
+        "layer": size,
+        "weights": {kind: p.weights_bytes for kind, p in found.items()},
+        "instructions": {kind: p.instructions for kind, p in found.items()},
+    }
+
+
+def line(made: dict[str, Any]) -> list[str]:
+    """A line of the table."""
+    weights, counts = made["weights"], made["instructions"]
+    times = [f"{counts[kind] / counts['8 bits']:.2f}" for kind in KINDS[1:]]
+    return [made["chip"], made["layer"], *(str(x[kind]) for x in (weights, counts) for kind in KINDS), *times]
+
+
+def main() -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--chips", nargs="+", default=CHIPS)
+    parser.add_argument("--layers", nargs="+", default=LAYERS, help="inputs x outputs")
+    parser.add_argument("--block", type=int, default=32)
+    parser.add_argument("--json", action="store_true")
+    asked = parser.parse_args()
+    rows = [row(chip, size, asked.block) for chip in asked.chips for size in asked.layers]
+    print(json.dumps(rows, indent=2) if asked.json else text_table(HEADERS, [line(r) for r in rows], keep=2))
+
+
+if __name__ == "__main__":
+    main()

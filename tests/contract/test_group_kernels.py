@@ -1,0 +1,140 @@
+"""Weights with a scale per group of inputs: every level's own kernel equals golden, and costs about what bytes do."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, numpy_helper
+
+from codegen import api
+from codegen.emulator import build_and_run
+from codegen.ir.graph import Graph
+from codegen.ir.op import NodeOf
+from codegen.ir.quant import Array, DType, TensorType
+from codegen.kernels import find_form
+from codegen.laws import differences, graph_of, make_project, sources_of
+from codegen.ops import Dense, make_requant
+from codegen.target import load_target
+from tests.contract.case import S8, in_modes, ints, q, t
+from tests.contract.cases import packed
+from tests.contract.test_x86_kernels import BUILDS
+from tests.support.onnx_files import onnx_model, ports_of
+from tests.support.sanitizers import TRAPS
+from tests.support.tools import require_tool
+
+KERNELS = {
+    "c99": "blocked_group_pairs",
+    "armv7em": "dsp_groups",
+    "armv81m_mve": "mve_groups",
+    "host": "x86_groups",
+}
+MOST = 1.25
+"""Times the instructions of weights in bytes with one scale per output."""
+
+
+@cache
+def cases() -> Graph:
+    return graph_of(list(in_modes(packed.grouped)))
+
+
+@pytest.mark.parametrize("level", ["c99", "armv7em", "armv81m_mve"])
+def test_c_equals_golden(level: str, tmp_path: Path) -> None:
+    require_tool("gcc")
+    assert differences(cases(), make_project(cases(), tmp_path, level), "gcc", f"-O0 {TRAPS}") == []
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_c_for_x86_equals_golden(build: str, tmp_path: Path) -> None:
+    compiler, flags = BUILDS[build]
+    require_tool(compiler)
+    assert differences(cases(), make_project(cases(), tmp_path, "host"), compiler, flags) == []
+
+
+@pytest.mark.parametrize("chip", ["cortex-m4", "cortex-m55", "cortex-m3", "rv32imc"])
+def test_c_equals_golden_on_the_emulated_chip(chip: str, tmp_path: Path) -> None:
+    target = load_target(chip)
+    assert target.toolchain
+    assert target.board
+    require_tool(target.toolchain.cc, target.toolchain.size, target.board.emulator[0])
+    sources, folders = sources_of(make_project(cases(), tmp_path, target.isa))
+    main = tmp_path / "main.c"
+    main.write_text("int kernels_selftest(void);\nint main(void)\n{\n    return kernels_selftest() != 0;\n}\n")
+    done = build_and_run(target, [*sources, main], folders, {}, timeout_s=300, workdir=tmp_path / "build")
+    assert done.exit_code == 0
+
+
+@pytest.mark.parametrize("level", KERNELS)
+def test_each_level_has_a_kernel_for_them(level: str) -> None:
+    node = next(n for n in cases().nodes if n.name == "single_groups_4_96")
+    form = find_form(cases().view(node), level)
+    assert form is not None
+    assert form.kernel == KERNELS[level]
+
+
+def dense(numbers: Array, block: int, x: DType = S8) -> NodeOf[Dense]:
+    """A layer of these numbers of 4 bits, whose groups have factors of 1, 2, ... ."""
+    outputs, inputs = numbers.shape
+    factors = np.arange(1, 1 + -(-inputs // block)).repeat(block)[:inputs]
+    op = Dense(0, make_requant("single", 1.0, [2.0**-12], q(1.0), S8), S8, None)
+    arrays = ((numbers * factors).astype(np.int16), np.zeros(outputs, np.int32))
+    weights, bias = (TensorType(a.shape, DType.of(a)) for a in arrays)
+    kinds = (t(x, 1, inputs), TensorType(weights.shape, weights.dtype, bits=4, block=block), bias)
+    return NodeOf("n", op, kinds, op.infer(kinds), (None, *arrays))
+
+
+@pytest.mark.parametrize(("number", "part"), [(2, 128), (3, 64), (7, 32)])
+def test_two_sums_share_a_word_of_as_many_inputs_as_fit(number: int, part: int) -> None:
+    """Of a group of 128 inputs, one times 1: 128 * (127 * 2 + 1) is below 2^15, 128 * 127 * 3 is not."""
+    numbers = np.full((4, 256), number)
+    numbers[:, ::128] = 1
+    form = find_form(dense(numbers, 128), "c99")
+    assert form is not None
+    assert (form.kernel, form.context.part) == ("blocked_group_pairs", part)
+
+
+def test_numbers_whose_sums_no_half_of_a_word_holds_are_summed_one_by_one() -> None:
+    """Inputs of 16 bits."""
+    form = find_form(dense(ints(S8, 4, 64) % 7, 32, DType.S16), "c99")
+    assert form is not None
+    assert form.kernel == "dense_groups"
+
+
+def layer(inputs: int, outputs: int, block: int) -> bytes:
+    """A MatMul by weights of 4 bits with a scale per block of inputs, or, of block 0, of 8 bits with one per output."""
+    rng = np.random.default_rng(inputs)
+    sizes = (-(-inputs // block), outputs) if block else (outputs,)
+    kind, half = (TensorProto.INT4, 8) if block else (TensorProto.INT8, 127)
+    numbers = rng.integers(-half, half, (inputs, outputs))
+    scales = {"xs": 0.05, "ws": rng.uniform(0.1, 0.2, sizes) / half, "ys": 0.002 * inputs**0.5}
+    given = [
+        *(numpy_helper.from_array(np.asarray(s, np.float32), n) for n, s in scales.items()),
+        *(numpy_helper.from_array(np.asarray(0, np.int8), n) for n in ("xz", "yz")),
+        onnx.helper.make_tensor("w", kind, numbers.shape, numbers.reshape(-1).tolist()),
+    ]
+    node = onnx.helper.make_node
+    words = {"axis": 0, "block_size": block} if block else {"axis": 1}
+    nodes = [
+        node("DequantizeLinear", ["xq", "xs", "xz"], ["x"]),
+        node("DequantizeLinear", ["w", "ws"], ["wd"], **words),
+        node("MatMul", ["x", "wd"], ["y"]),
+        node("QuantizeLinear", ["y", "ys", "yz"], ["yq"]),
+    ]
+    feeds = {"xq": np.zeros((1, inputs), np.int8)}
+    return onnx_model(nodes, ports_of(feeds), ["yq"], given, sets=21, ir_version=10).SerializeToString()
+
+
+@pytest.mark.parametrize("chip", ["cortex-m4", "cortex-m55", "cortex-m3", "rv32imc"])
+def test_they_take_a_quarter_more_instructions_than_bytes_at_most(chip: str) -> None:
+    target = load_target(chip)
+    assert target.toolchain
+    assert target.board
+    require_tool(target.toolchain.cc, target.board.emulator[0])
+    groups, one = (api.profile(layer(256, 64, block), chip) for block in (32, 0))
+    assert groups.instructions <= MOST * one.instructions
+    assert groups.weights_bytes is not None
+    assert one.weights_bytes is not None
+    assert groups.weights_bytes <= 0.6 * one.weights_bytes

@@ -390,18 +390,16 @@ def _fit(node: NodeOf[Conv2D | Dense], *, by_pixels: bool, copied: bool = False)
     k = _context(node, requant, by_pixels=by_pixels, few=few, own=few and sums.less is not None, copied=copied)
     scratch = (Scratch("windows", k.windows_bytes), Scratch("block", 4 * k.unpacked_words if k.unpacks else 0))
     copies = k.gathers or k.in_threes or (k.gathered and by_pixels)
-    products = (
-        "lam_mve_zeros.h"
-        if k.own
-        else "lam_mve_few.h"
-        if k.few
-        else "lam_mve_columns.h"
-        if k.by_tiles
-        else "lam_mve_dense.h"
-    )
-    headers = (*(("lam_mve_window.h",) if copies else ()), products)
+    headers = (*(("lam_mve_window.h",) if copies else ()), _products(k))
     in_place = by_pixels and k.gathered
     return Fit(k, _params(sums, requant, k), scratch, _why(k), headers=headers, in_place=in_place)
+
+
+def _products(k: MveDenseContext) -> str:
+    """The header of the products that a layer calls."""
+    if k.few:
+        return "lam_mve_zeros.h" if k.own else "lam_mve_few.h"
+    return "lam_mve_columns.h" if k.by_tiles else "lam_mve_dense.h"
 
 
 def _context(

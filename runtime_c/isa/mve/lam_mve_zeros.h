@@ -5,8 +5,8 @@
  *
  * A block of the packed stream is as there, but for three things.  16 inputs take 8 words, first 16 bytes of the first
  * channel and the second one, then those of the third and the fourth: the upper 4 bits are a number with a sign, of the
- * second or the fourth channel, the lower ones a number without, which is 8 more; beyond the last input both are 0.  Behind the weights is a word of what is
- * added to the numbers of each channel, a byte each.  And for pairs and vectors the bias of the second and the fourth
+ * second or the fourth channel, the lower ones a number without, which is 8 more; beyond the last input both are 0.  Behind
+ * the weights is a word of what is added to the numbers of each channel, a byte each.  And for pairs and vectors the bias of the second and the fourth
  * channel is 16 times it and that of the one before, as their sums are: the bytes themselves are multiplied, what the lower
  * bits make of that is taken off, and the rest shifted back.  Each sum of a pixel's inputs is made once, and each
  * channel adds its number times that.

@@ -1,10 +1,11 @@
-"""What weights of 4 bits save and cost: flash, and instructions on emulated chips.
+"""What weights of 4 bits save and cost: flash, and instructions on emulated chips and on this machine.
 
-    python benchmarks/low_bits.py [--chips cortex-m4 rv32imc] [--networks kws resnet8] [--bits 4] [--json]
+    python benchmarks/low_bits.py [--chips cortex-m4 rv32imc] [--networks kws resnet8] [--bits 4] [--zeros] [--json]
 
 The networks of MLPerf Tiny, quantized here.  `packed` is the network with weights of few bits; `in bytes` has the same
-integers, each in a byte; `8 bits` is quantized anew; `times` is what packed takes over either.  Counts are exact and
-repeat with the same compiler.
+integers, each in a byte; `8 bits` is quantized anew; `times` is what packed takes over either.  With `--zeros` weights
+of 4 bits are numbers without a sign, whose zero points differ from channel to channel.  Counts are exact and repeat
+with the same compiler; `host` is this machine (stepped.py).
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ SHARED = ROOT.parent / "shared"
 sys.path.insert(0, str(ROOT))
 
 import codegen  # noqa: E402
+from benchmarks import stepped  # noqa: E402
 from codegen.report.table import text_table  # noqa: E402
 
 SAMPLES = {"kws": "kws01.npz", "resnet8": "cifar10_calib200.npz"}
-CHIPS = ("cortex-m4", "cortex-m55", "cortex-m3", "rv32imc", "cortex-m0plus", "aarch64-dot")
+CHIPS = ("cortex-m4", "cortex-m55", "cortex-m3", "rv32imc", "cortex-m0plus", "aarch64-dot", "host")
 HEADERS = ["chip", "network", "weights B", "in bytes", "8 bits", "instructions", "in bytes", "8 bits", "times", "times"]
 _FEW = (onnx.TensorProto.INT4, onnx.TensorProto.UINT4)
 
@@ -56,15 +58,43 @@ def in_bytes(data: bytes) -> bytes:
     return model.SerializeToString()
 
 
+def with_zeros(data: bytes) -> bytes:
+    """The same network, weights of 4 bits as numbers without a sign, zero points 6, 7, 9 and 10 in turn.
+
+    It is another network: the numbers stay, which are 2 or 1 more or less than those that were chosen for its answers.
+    """
+    model = onnx.load_from_string(data)
+    given = {tensor.name: tensor for tensor in model.graph.initializer}
+    for node in model.graph.node:
+        weights, zeros = (given.get(name) for name in (node.input[0], node.input[-1]))
+        if node.op_type != "DequantizeLinear" or not weights or not zeros or weights.data_type != onnx.TensorProto.INT4:
+            continue
+        zero = np.resize([6, 7, 9, 10], zeros.dims)
+        for tensor, numbers in ((weights, numpy_helper.to_array(weights).astype(np.int8) + 8), (zeros, zero)):
+            made = onnx.helper.make_tensor(
+                tensor.name, onnx.TensorProto.UINT4, tensor.dims, numbers.reshape(-1).tolist()
+            )
+            tensor.CopyFrom(made)
+    return model.SerializeToString()
+
+
 def row(chip: str, network: str, models: dict[str, bytes]) -> dict[str, Any]:
     """Counts of one network on one chip."""
-    found = {name: codegen.profile(data, chip) for name, data in models.items()}
+    found = {name: _counted(data, chip) for name, data in models.items()}
     return {
         "chip": chip,
         "network": network,
-        "weights": {name: p.weights_bytes for name, p in found.items()},
-        "instructions": {name: p.instructions for name, p in found.items()},
+        "weights": {name: weights for name, (weights, _) in found.items()},
+        "instructions": {name: instructions for name, (_, instructions) in found.items()},
     }
+
+
+def _counted(data: bytes, chip: str) -> tuple[int, int | None]:
+    """Bytes of weights, and instructions."""
+    if chip == "host":
+        return stepped.counted(data)
+    found = codegen.profile(data, chip)
+    return found.weights_bytes, found.instructions
 
 
 def line(made: dict[str, Any]) -> list[str]:
@@ -82,11 +112,12 @@ def main() -> None:
     parser.add_argument("--chips", nargs="+", default=CHIPS)
     parser.add_argument("--networks", nargs="+", default=tuple(SAMPLES), choices=tuple(SAMPLES))
     parser.add_argument("--bits", type=int, default=4, choices=(2, 3, 4))
+    parser.add_argument("--zeros", action="store_true", help="zero points of their own, of weights of 4 bits")
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
     rows = []
     for network in asked.networks:
-        packed = quantized(network, asked.bits)
+        packed = with_zeros(quantized(network, 4)) if asked.zeros else quantized(network, asked.bits)
         models = {"packed": packed, "in bytes": in_bytes(packed), "8 bits": quantized(network, 8)}
         rows += [row(chip, network, models) for chip in asked.chips]
     print(json.dumps(rows, indent=2) if asked.json else text_table(HEADERS, [line(r) for r in rows], keep=2))

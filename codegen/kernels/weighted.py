@@ -146,12 +146,6 @@ def _bits(node: NodeOf[Conv2D | Dense]) -> int:
     return kind.bits if kind.dtype is DType.S8 and not kind.block else 0
 
 
-def is_apart(node: NodeOf[Conv2D | Dense]) -> bool:
-    """Whether weights of few bits have zero points of their own, which are packed."""
-    sums = weighted(node, apart=True)
-    return sums is not None and sums.less is not None
-
-
 def _without(weights: Array, less: Array) -> Array:
     """Weights less a number of each output."""
     return (weights.astype(np.int64) - less.reshape(-1, *(1,) * (weights.ndim - 1))).astype(np.int8)

@@ -23,7 +23,6 @@ from codegen.ops.answers import moves_only
 from codegen.ops.float32 import SUMMING, FloatConv2D, FloatDense, FloatRecurrent
 from codegen.options import Options
 from codegen.planning.asked import choose_sums
-from codegen.planning.few import as_goal_has_them
 from codegen.target import FEATURES, Target
 
 _WEIGHTED = (FloatConv2D, FloatDense, FloatRecurrent)
@@ -46,8 +45,7 @@ _LONGEST = 4
 
 
 def as_asked(graph: Graph, options: Options, target: Target) -> Graph:
-    """The graph whose layers of real numbers, and weights of few bits, are what the options say."""
-    graph = as_goal_has_them(graph, options, target)
+    """The graph whose layers of real numbers are what the options say."""
     sums, asked = choose_sums(options, target), _STORAGES.get(options.float_weights)
     graph = _summed(graph, sums)
     if asked is not None:

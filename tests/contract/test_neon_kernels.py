@@ -21,7 +21,7 @@ from codegen.ops import Conv2D
 from codegen.target import load_target
 from tests.contract.case import S8, Case, sums, t, window
 from tests.contract.test_kernels import in_one_mode
-from tests.contract.test_x86_kernels import SAME, cases, conv, few_cases, fused, packing
+from tests.contract.test_x86_kernels import SAME, cases, conv, few_cases, fused, own_cases, packing
 from tests.support.tools import require_tool
 
 CHIPS = ("aarch64", "aarch64-dot")
@@ -86,7 +86,8 @@ def test_some_run_there(chip: str, made_for: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("chip", "made_for"), [("aarch64", "host"), ("aarch64-dot", "aarch64")])
 def test_weights_of_4_bits_run_there(chip: str, made_for: str, tmp_path: Path) -> None:
-    assert ran(packing(build_graph(in_one_mode(few_cases()))), chip, made_for, tmp_path) == 0
+    graph = build_graph([*in_one_mode(few_cases()), *in_one_mode(own_cases())[1::2]])
+    assert ran(packing(graph), chip, made_for, tmp_path) == 0
 
 
 @pytest.mark.slow

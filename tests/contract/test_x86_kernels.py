@@ -162,6 +162,20 @@ def in_few(case: Case, least: int) -> Case:
     return Case(f"{case.name}_few{-least}", case.op, (x, few, bias))
 
 
+def own_cases() -> list[Case]:
+    """Weights of 4 bits with zero points of their own: those of the shapes above, -8 among what is stored or not."""
+    return [in_own(case) for case in few_cases()]
+
+
+def in_own(case: Case) -> Case:
+    """The case whose weights are more by a number of each output, the ends of its range among them."""
+    weights = np.asarray(case.ins[1])
+    more = np.random.default_rng([26, *weights.shape]).integers(-8, 9, (len(weights), 1, 1, 1))
+    more[0], more[-1] = -120, 120
+    shifted = (weights + more).astype(np.int8)
+    return replace(case, name=f"{case.name}_own", ins=(case.ins[0], shifted, *case.ins[2:]), bits=4, apart=True)
+
+
 def _is_few(data: Array) -> bool:
     return data.dtype == np.int8 and bool(data.min() >= -8 and data.max() <= 7)
 
@@ -187,14 +201,16 @@ def test_cases_reach_every_kernel(graph: Graph) -> None:
 
 
 @pytest.mark.parametrize("chip", ["host", "aarch64"])
-def test_weights_of_4_bits_are_packed_by_every_kernel_of_sums(chip: str) -> None:
-    graph = packing(build_graph(few_cases()))
+@pytest.mark.parametrize("own", [False, True])
+def test_weights_of_4_bits_are_packed_by_every_kernel_of_sums(chip: str, own: bool) -> None:
+    graph = build_graph(own_cases()) if own else packing(build_graph(few_cases()))
     forms = [find_form(graph.view(node), chip) for node in graph.nodes]
     on = "x86" if chip == "host" else "neon"
     assert {form.kernel for form in forms if form} == {f"{on}_conv", f"{on}_dense", f"{on}_depthwise"}
     for node, form in zip(graph.nodes, forms, strict=True):
         assert form is not None
         assert form.context.rq.few
+        assert form.context.rq.own is own
         (weights,) = (f for f in form.params if f.name == "weights")
         assert weights.size == weights.values.size
         given = graph.type(node.inputs[1])
@@ -206,7 +222,7 @@ def test_weights_of_4_bits_are_packed_by_every_kernel_of_sums(chip: str) -> None
 def test_weights_of_4_bits_equal_golden_in_one_mode(build: str, tmp_path: Path) -> None:
     compiler, flags = BUILDS[build]
     require_tool(compiler)
-    graph = packing(build_graph(in_one_mode(few_cases())))
+    graph = packing(build_graph([*in_one_mode(few_cases()), *in_one_mode(own_cases())[::2]]))
     assert differences(graph, make_project(graph, tmp_path, "host"), compiler, flags) == []
 
 
@@ -229,7 +245,7 @@ def test_outputs_are_made_by_one_product_and_one_sum(build: str, mode: str, tmp_
 def test_weights_of_4_bits_equal_golden(build: str, tmp_path: Path) -> None:
     compiler, flags = BUILDS[build]
     require_tool(compiler)
-    graph = packing(build_graph(few_cases()))
+    graph = packing(build_graph([*few_cases(), *own_cases()]))
     assert differences(graph, make_project(graph, tmp_path, "host"), compiler, flags) == []
 
 
@@ -259,7 +275,7 @@ def test_what_was_made_for_aarch64_runs_here(few: bool, tmp_path: Path) -> None:
     """Its params are for inputs with a sign, and its scratch has room for what weights take here."""
     compiler, flags = BUILDS[QUICK]
     require_tool(compiler)
-    chosen = in_one_mode(few_cases())[::2] if few else in_one_mode(cases())[::7]
+    chosen = in_one_mode([*few_cases(), *own_cases()])[::2] if few else in_one_mode(cases())[::7]
     graph = build_graph(chosen)
     forms = [form for node in graph.nodes if (form := find_form(graph.view(node), "aarch64"))]
     assert {"neon_conv", "neon_dense", "neon_depthwise"} <= {form.kernel for form in forms}

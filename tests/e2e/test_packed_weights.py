@@ -31,8 +31,9 @@ def in_bytes(data: bytes) -> bytes:
     """The same network, each integer in a byte."""
     model = onnx.load_from_string(data)
     for tensor in model.graph.initializer:
-        if tensor.data_type == onnx.TensorProto.INT4:
-            array = numpy_helper.to_array(tensor).astype(np.int8)
+        if tensor.data_type in (onnx.TensorProto.INT4, onnx.TensorProto.UINT4):
+            signed = tensor.data_type == onnx.TensorProto.INT4
+            array = numpy_helper.to_array(tensor).astype(np.int8 if signed else np.uint8)
             tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
     return model.SerializeToString()
 
@@ -160,12 +161,28 @@ def test_blocks_stay_together_behind_a_flattened_map() -> None:
     assert api.verify(flattened(16), target="generic", samples=2).equal
 
 
-def test_goal_speed_keeps_the_vectors_of_a_chip_that_packs_none_of_them() -> None:
-    data = unsigned("Conv", 0, True)
-    packed, fast = (api.inspect(data, "cortex-m55", goal=goal) for goal in (None, "speed"))
-    assert fast.weights_bytes - packed.weights_bytes == 32 * 32 * 9 // 2 - 32
-    assert any("--goal speed" in note for note in packed.notes)
-    assert not any("zero points of their own" in note for note in fast.notes)
+@pytest.mark.parametrize(("target", "prefix"), [("host", "x86_"), ("cortex-m55", "mve_"), ("aarch64", "neon_")])
+@pytest.mark.parametrize("kind", SHAPES)
+def test_vectors_take_zero_points_of_their_own_whatever_the_goal(
+    kind: str, target: str, prefix: str, tmp_path: Path
+) -> None:
+    data = unsigned(kind, 0, True)
+    made = [api.compile_model(data, target, tmp_path / goal, goal=goal) for goal in ("speed", "balanced")]
+    assert len({project.manifest["weights_bytes"] for project in made}) == 1
+    for project in made:
+        (layer,) = project.manifest["layers"]
+        assert layer["kernel"].startswith(prefix)
+    assert not any("zero points" in note for note in api.inspect(data, target).notes)
+
+
+@pytest.mark.parametrize("target", ["cortex-m55", "aarch64", "aarch64-dot"])
+@pytest.mark.parametrize("kind", [kind for kind in SHAPES if kind != "MatMul"])
+def test_zero_points_of_their_own_cost_little_more_than_bytes(kind: str, target: str) -> None:
+    own = unsigned(kind, 0, True)
+    few, bytes_ = (api.profile(data, target).instructions for data in (own, in_bytes(own)))
+    assert few is not None
+    assert bytes_ is not None
+    assert few <= MOST * bytes_
 
 
 @pytest.mark.slow

@@ -3,9 +3,9 @@
 from typing import Any
 
 from codegen.kernels.blocked.add import BLOCKED_ADD
-from codegen.kernels.blocked.conv import apart_conv, blocked_conv, lined_conv
+from codegen.kernels.blocked.conv import blocked_conv, lined_conv
 from codegen.kernels.blocked.cores import CORES
-from codegen.kernels.blocked.depthwise import apart_depthwise, blocked_depthwise, lined_depthwise
+from codegen.kernels.blocked.depthwise import blocked_depthwise, lined_depthwise
 from codegen.kernels.blocked.groups import GROUP_PAIRS
 from codegen.kernels.blocked.winograd import blocked_winograd
 from codegen.kernels.kernel import Kernel
@@ -15,8 +15,6 @@ BLOCKED: tuple[Kernel[Any], ...] = (
     GROUP_PAIRS,
     *(blocked_depthwise(core) for core in CORES.values()),
     *(kernel for core in CORES.values() for kernel in blocked_conv(core)),
-    apart_depthwise(CORES["c99"], "x86"),
-    apart_conv(CORES["c99"], "x86"),
 )
 """In the order in which they are tried; but for sums, each is for one kind of core."""
 

@@ -35,7 +35,7 @@ from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.packed import Fields, filled_to
 from codegen.kernels.scaling import Scaling, lined_scaling, plain_scaling
 from codegen.kernels.sizes import RunSizes
-from codegen.kernels.weighted import Weighted, is_apart, weighted
+from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
 
@@ -382,17 +382,6 @@ def blocked_conv(core: Core) -> tuple[Kernel[Conv2D | Dense], ...]:
         return (_kernel(core, needs, without),)
     wide = (_kernel(one, *wide_chips_of(core)) for one in longer)
     return (*wide, _kernel(core, needs | _SIMD, without), _kernel(short_core(core), needs, without | _SIMD))
-
-
-def apart_conv(core: Core, feature: str) -> Kernel[Conv2D | Dense]:
-    """The kernel where weights have few bits and zero points of their own, which a feature's kernels do not pack."""
-    served: tuple[type[Conv2D | Dense], ...] = (Conv2D, Dense)
-    fit = partial(_fit_apart, core)
-    return Kernel(_NAME, _TEMPLATE, "row", served, fit, frozenset({feature}), headers=_HEADERS)
-
-
-def _fit_apart(core: Core, node: NodeOf[Conv2D | Dense]) -> Fit | None:
-    return _fit(core, node) if is_apart(node) else None
 
 
 def lined_conv(core: Core) -> tuple[Kernel[Conv2D], ...]:

@@ -21,7 +21,7 @@ from codegen.kernels.fast import FastRequant
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.packed import Fields, filled_to
 from codegen.kernels.scaling import Scaling, lined_scaling, plain_scaling
-from codegen.kernels.weighted import Weighted, is_apart, weighted
+from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D
 from codegen.records import record
 
@@ -200,11 +200,6 @@ def _in_fields(weights: Array, fields: Fields, record: int) -> Array:
 def blocked_depthwise(core: Core) -> Kernel[Conv2D]:
     """The kernel for one core."""
     return _kernel(partial(_fit, core), *chips_of(core))
-
-
-def apart_depthwise(core: Core, feature: str) -> Kernel[Conv2D]:
-    """The kernel where weights have few bits and zero points of their own, which a feature's kernels do not pack."""
-    return _kernel(lambda node: _fit(core, node) if is_apart(node) else None, frozenset({feature}), frozenset())
 
 
 def lined_depthwise(core: Core) -> Kernel[Conv2D]:

@@ -14,7 +14,7 @@ from codegen.kernels.fast import fast_fields, fast_requant
 from codegen.kernels.lined import Line, line_fields, line_of
 from codegen.kernels.packed import filled_to, nibbles
 from codegen.kernels.real_line import RealLine, real_line_fields, real_line_of
-from codegen.kernels.weighted import BYTES, FOLDED, Weighted, weighted
+from codegen.kernels.weighted import BYTES, EACH_STORED_LESS, FOLDED, OWN_ZEROS, Weighted, weighted
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
 
@@ -29,6 +29,8 @@ _SAID = {
     "REAL": "outputs by one fused product",
     "MIRRORED": "outputs by one fused product",
 }
+_SIGN = 8
+"""By how much more numbers of 4 bits are without a sign."""
 
 
 @record(kw_only=True)
@@ -90,8 +92,8 @@ PROCESSORS = (X86, NEON)
 class LanesRequant:
     """How the C requantizes: names of lam_lanes_requant.h, and the types at both ends.
 
-    `is_signed`: params are for inputs with a sign; `few`: weights have 4 bits; `narrow`: no weight is -128, or -8
-    of 4 bits, where the processor gains by that.
+    `is_signed`: params are for inputs with a sign; `few`: weights have 4 bits; `own`: and zero points of their own;
+    `narrow`: no weight is -128, or -8 of 4 bits, where the processor gains by that.
     """
 
     mode: str
@@ -102,6 +104,7 @@ class LanesRequant:
     is_signed: bool
     narrow: bool
     few: bool
+    own: bool
 
 
 @record(kw_only=True)
@@ -130,22 +133,30 @@ def lanes_requant(on: Processor, sums: Weighted, *, few: bool) -> LanesRequant:
     """The template's view of the Requant of a layer's sums."""
     requant, y = sums.op.requant, sums.y
     x_signed = sums.x is DType.S8
-    narrow = on.signed and bool(sums.weights.min(initial=0) > (-8 if few else -128))
+    own = few and sums.less is not None
+    narrow = on.signed and bool(sums.weights.min(initial=0) > (-8 if few and not own else -128))
     if requant is None:
-        return LanesRequant("NONE", False, False, x_signed, "S32", on.signed, narrow, few)
+        return LanesRequant("NONE", False, False, x_signed, "S32", on.signed, narrow, few, own)
     saturates = (requant.low, requant.high) == (y.low, y.high)
-    return LanesRequant(
-        _mode(on, sums, requant), requant.per_channel, saturates, x_signed, y.name, on.signed, narrow, few
-    )
+    mode = _mode(on, sums, requant)
+    return LanesRequant(mode, requant.per_channel, saturates, x_signed, y.name, on.signed, narrow, few, own)
+
+
+def _stored(sums: Weighted, rq: LanesRequant) -> Array:
+    """The weights as they are stored: without a sign where they have zero points of their own."""
+    return sums.shifted_weights() + np.int8(_SIGN) if rq.own else sums.weights
 
 
 def takes_few(sums: Weighted, shared: int) -> bool:
     """Whether weights are stored in 4 bits: the model has them in 4 or 2, and sums of 16 times them fit 32 bits.
 
-    `shared`: what could lie in a byte together; of one alone nothing would be saved.
+    Those of zero points of their own are not multiplied.  `shared`: what could lie in a byte together; of one alone
+    nothing would be saved.
     """
+    if sums.bits == 0 or shared == 1:
+        return False
     most = np.abs(sums.weights.reshape(len(sums.weights), -1).astype(np.int64)).sum(axis=1).max(initial=0)
-    return sums.bits > 0 and shared > 1 and bool(16 * 255 * most < _INT32)
+    return sums.less is not None or bool(16 * 255 * most < _INT32)
 
 
 def slack(rq: LanesRequant) -> Scratch:
@@ -155,13 +166,13 @@ def slack(rq: LanesRequant) -> Scratch:
 
 def said_of(rq: LanesRequant) -> str:
     """What is said of a form beside its blocks."""
-    few = ", weights of 4 bits" if rq.few else ""
+    few = f", weights of 4 bits{OWN_ZEROS if rq.own else ''}" if rq.few else ""
     return f"{few}, {_SAID[rq.mode]}" if rq.mode in _SAID else few
 
 
 def byte_sums(node: NodeOf[Conv2D | Dense]) -> Weighted | None:
     """The sums of a layer of bytes by int8 weights, where its factors have the form that vectors take."""
-    sums = weighted(node)
+    sums = weighted(node, apart=True)
     if sums is None or sums.x not in BYTES or sums.weights.dtype != np.int8:
         return None
     return sums if sums.reach < _INT32 and takes_factors(node.op.requant, sums.y, sums.reach) else None
@@ -246,12 +257,28 @@ def wrapped_bias(weights: Array, bias: Array, zero_point: int) -> Array:
     return np.asarray((bias.astype(np.int64) - zero_point * sums).astype(np.uint32).view(np.int32))
 
 
-def weights_field(sums: Weighted, runs: int, block: int, *, few: bool) -> Field:
+def weights_field(sums: Weighted, runs: int, block: int, rq: LanesRequant) -> Field:
     """Params `weights`: each channel as so many runs, in the order of packed_weights."""
     channels, taps = len(sums.weights), sums.weights[0].size
-    size = channels * runs * -(-taps // runs // (8 if few else 4)) * 4
-    split, order = sums.weights.reshape(channels, runs, -1), "in the order of lam_lanes_conv.h"
-    return Field.later("weights", np.int8, size, lambda: packed_weights(split, block, few=few), order, alignment=LINE)
+    size = channels * runs * -(-taps // runs // (8 if rq.few else 4)) * 4
+    order = "in the order of lam_lanes_conv.h"
+
+    def packed() -> Array:
+        return packed_weights(_stored(sums, rq).reshape(channels, runs, -1), block, few=rq.few)
+
+    return Field.later("weights", np.int8, size, packed, order, alignment=LINE)
+
+
+def less_fields(sums: Weighted, rq: LanesRequant) -> tuple[Field, ...]:
+    """Params `w_shift`, what weights without a sign are stored as less, where they have zero points of their own."""
+    if not rq.own or sums.less is None:
+        return ()
+    return (Field("w_shift", (sums.less - _SIGN).astype(np.int8), about=EACH_STORED_LESS),)
+
+
+def totals_scratch(rq: LanesRequant, pixels: int) -> Scratch:
+    """Room for the sums of the inputs of so many pixels, where weights have zero points of their own."""
+    return Scratch("totals", 4 * pixels if rq.own else 0)
 
 
 def packed_weights(runs: Array, block: int, *, few: bool = False) -> Array:

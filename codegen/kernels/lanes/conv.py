@@ -15,11 +15,13 @@ from codegen.kernels.lanes.common import (
     byte_sums,
     fill_field,
     lanes_requant,
+    less_fields,
     said_of,
     slack,
     sum_fields,
     takes_few,
     tile_pixels,
+    totals_scratch,
     weights_field,
 )
 from codegen.kernels.weighted import Weighted
@@ -37,7 +39,8 @@ class LanesConvContext(LanesRowsContext):
     """Literals of one convolution: the fields of lam_lanes_conv, and the rows in scratch.
 
     A row in scratch is `left` bytes of padding, `inner` bytes of the input, `right` bytes of padding, and what brings
-    it to `line_bytes`.
+    it to `line_bytes`.  Where weights have zero points of their own the sums of `most_pixels` windows, of runs of `run`
+    inputs, lie before the rows.
     """
 
     pixels: int
@@ -47,6 +50,8 @@ class LanesConvContext(LanesRowsContext):
     quads: int
     pixel_step: int
     width: int
+    run: int
+    most_pixels: int
 
 
 def _fit(on: Processor, node: NodeOf[Conv2D]) -> Fit | None:
@@ -56,10 +61,12 @@ def _fit(on: Processor, node: NodeOf[Conv2D]) -> Fit | None:
     k = _context(on, node, sums)
     rows = most_rows(op, k.line_bytes)
     lines = op.h.size * (op.w.size if op.w.dilation > 1 else 1)
-    params = (fill_field(on, sums), *sum_fields(on, sums), weights_field(sums, lines, k.block, few=k.rq.few))
+    numbers = (*sum_fields(on, sums), *less_fields(sums, k.rq))
+    params = (fill_field(on, sums), *numbers, weights_field(sums, lines, k.block, k.rq))
+    scratch = (totals_scratch(k.rq, k.most_pixels), lines_scratch(node, k.line_bytes, rows), slack(k.rq))
     vectors = -(-min(k.channels, k.block) // 16)
     why = f"{on.name}: {k.pixels} pixels x {vectors} vectors of 16 channels, up to {rows} rows per call{said_of(k.rq)}"
-    return Fit(k, params, (lines_scratch(node, k.line_bytes, rows), slack(k.rq)), why, rows)
+    return Fit(k, params, scratch, why, rows)
 
 
 def _context(on: Processor, node: NodeOf[Conv2D], sums: Weighted) -> LanesConvContext:
@@ -82,6 +89,8 @@ def _context(on: Processor, node: NodeOf[Conv2D], sums: Weighted) -> LanesConvCo
         row_step=line * op.h.stride,
         channels=y.shape[3],
         width=y.shape[2],
+        run=run,
+        most_pixels=y.shape[2] * min(y.shape[1], most_rows(op, line)),
         left=left * deep,
         inner=inner * deep,
         right=right * deep,

@@ -15,11 +15,13 @@ from codegen.kernels.lanes.common import (
     block_channels,
     byte_sums,
     lanes_requant,
+    less_fields,
     said_of,
     slack,
     sum_fields,
     takes_few,
     tile_pixels,
+    totals_scratch,
     weights_field,
 )
 from codegen.kernels.weighted import Weighted
@@ -51,9 +53,10 @@ def _fit(on: Processor, node: NodeOf[Conv2D | Dense]) -> Fit | None:
         return None
     k = _context(on, node, sums)
     row = min(k.chunk, row_pixels(node.outs[0].shape)) * k.n_in
-    scratch = (Scratch("pixels", k.chunk * k.n_in, row), slack(k.rq))
+    scratch = (totals_scratch(k.rq, k.chunk), Scratch("pixels", k.chunk * k.n_in, row), slack(k.rq))
+    params = (*sum_fields(on, sums), *less_fields(sums, k.rq), weights_field(sums, 1, k.block, k.rq))
     why = f"{on.name}: {k.pixels} pixels x {-(-min(k.channels, k.block) // 16)} vectors of 16 channels{said_of(k.rq)}"
-    return Fit(k, (*sum_fields(on, sums), weights_field(sums, 1, k.block, few=k.rq.few)), scratch, why)
+    return Fit(k, params, scratch, why)
 
 
 def _width(node: NodeOf[Conv2D | Dense]) -> int:

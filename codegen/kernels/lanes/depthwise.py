@@ -131,12 +131,16 @@ def _params(on: Processor, sums: Weighted, k: LanesDepthwiseContext) -> tuple[Fi
     lanes = channel.reshape(-1, _BLOCK // 4, 4).transpose(0, 2, 1).reshape(-1)
 
     def by_tap() -> Array:
-        taps = sums.weights[:, :, :, 0].transpose(1, 2, 0).reshape(-1, k.channels)[:, channel]
+        stored = sums.shifted_weights() if k.rq.few else sums.weights
+        taps = stored[:, :, :, 0].transpose(1, 2, 0).reshape(-1, k.channels)[:, channel]
         if k.rq.few:
             taps = nibbles(filled_to(taps, 2, axis=0), axis=0).view(np.int8)
         return np.ascontiguousarray(taps).reshape(-1)
 
-    fields = tuple(_in_lanes(f, lanes, k.channels) for f in sum_fields(on, sums))
+    fields = (
+        *(_in_lanes(f, lanes, k.channels) for f in sum_fields(on, sums)),
+        *(sums.shift_fields() if k.rq.own else ()),
+    )
     taps, order = sums.weights[0].size, "[rows][columns][channels], channels in the order of lanes"
     size = -(-taps // (2 if k.rq.few else 1)) * channel.size
     return (fill_field(on, sums), *fields, Field.later("weights", np.int8, size, by_tap, order, alignment=LINE))

@@ -60,7 +60,7 @@ def byte_sums(node: NodeOf[Conv2D | Dense], lift: int = 0) -> Weighted | None:
     In `single` weights, biases and shifts are raised by the least power of two that makes it so, if any: small weights
     make large factors, and leave room.  `lift`: in `single` sums are shifted so far to the left first.
     """
-    sums = weighted(node)
+    sums = weighted(node, apart=True)
     if sums is None or sums.x not in BYTES or sums.weights.dtype != np.int8 or sums.y not in BYTES:
         return None
     raised = (found for up in range(_MOST_RAISED + 1) if (found := _raised(sums, up)) is not None)
@@ -77,8 +77,10 @@ def _raised(sums: Weighted, up: int) -> Weighted | None:
     if requant.mode != "single" or max(requant.shift) + up > _MOST_SHIFT:
         return None
     op = replace(sums.op, requant=replace(requant, shift=tuple(s + up for s in requant.shift)))
-    bits = sums.bits if _fit(weights, 4) else 0
-    return Weighted(op, sums.x, sums.y, weights.astype(np.int8), bias.astype(np.int32), bits)
+    packs = sums.bits > 0 and _fit(sums.shifted_weights().astype(np.int64) << up, 4)
+    bits, less = (sums.bits, sums.less) if packs else (0, None)
+    less = None if less is None else less << up
+    return Weighted(op, sums.x, sums.y, weights.astype(np.int8), bias.astype(np.int32), bits, less)
 
 
 def _fit(weights: Array, bits: int) -> bool:

@@ -41,7 +41,7 @@ from codegen.kernels.mve.common import (
     signed_zero,
 )
 from codegen.kernels.packed import nibbles
-from codegen.kernels.weighted import Weighted
+from codegen.kernels.weighted import OWN_ZEROS, Weighted
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
 
@@ -55,13 +55,16 @@ _LONGEST_SUM = 4095
 _TILE_BYTES = 512
 _TILE_PIXELS = 16
 _ONE = Window(1)
+_EVEN_MORE = np.array([8, 0, 8, 0])
+"""By how much more lower bits have a block's numbers than upper ones, where they have no sign."""
 
 
 @record(kw_only=True)
 class MveDenseContext(MveContext):
     """Literals of one layer: `inputs` per window, in `chunks` of 16; `run` output pixels per row.
 
-    `together`: rows are one pixel, and those of a call are made as one row of `run` at most.
+    `together`: rows are one pixel, and those of a call are made as one row of `run` at most.  `own`: weights of few
+    bits have zero points of their own (lam_mve_zeros.h).
     """
 
     form: str
@@ -74,6 +77,7 @@ class MveDenseContext(MveContext):
     run: int
     has_edges: bool
     few: bool
+    own: bool
 
     @property
     def chunks(self) -> int:
@@ -83,7 +87,27 @@ class MveDenseContext(MveContext):
     @property
     def block_words(self) -> int:
         """Words of the packed stream per block of channels."""
-        return self.head + chunk_words(few=self.few) * self.chunks
+        return self.head + chunk_words(few=self.few) * self.chunks + (1 if self.own else 0)
+
+    @property
+    def sums_own(self) -> bool:
+        """Whether outputs add a zero point times the sum of a pixel's inputs."""
+        return self.own and not self.by_tiles
+
+    @property
+    def unpacks(self) -> bool:
+        """Whether a block's weights become bytes in scratch, behind the windows, before pixels are made."""
+        return self.own and self.by_tiles
+
+    @property
+    def windows_bytes(self) -> int:
+        """What the windows of a tile take in scratch."""
+        return self.tile * self.chunks * CHUNK if self.gathered else 0
+
+    @property
+    def unpacked_words(self) -> int:
+        """Words of a block whose weights are bytes."""
+        return self.head + chunk_words(few=False) * self.chunks
 
     @property
     def full_blocks(self) -> int:
@@ -144,7 +168,7 @@ class MveDenseContext(MveContext):
     def in_rows(self) -> bool:
         """Whether pairs read the kernel rows of a window where they lie."""
         whole = self.row_bytes % CHUNK == 0 and self.dilation == 1 and self.flip == 0 and self.kernel_h > 1
-        return self.form == "pairs" and self.gathered and not self.by_pixels and whole and not self.few
+        return self.form == "pairs" and self.gathered and not self.by_pixels and whole and (self.own or not self.few)
 
     @property
     def rows(self) -> int:
@@ -157,8 +181,15 @@ class MveDenseContext(MveContext):
         return self.chunks // self.rows
 
     @property
+    def row_inputs(self) -> int:
+        """Inputs of each."""
+        return self.inputs // self.rows
+
+    @property
     def turn(self) -> int:
         """Vectors that a pair takes in a turn of its loop, where there is such a loop; else 0."""
+        if self.own:
+            return _own_turn(self.row_chunks)
         return 0 if self.few else _turn(self.rows, self.row_chunks)
 
     @property
@@ -263,6 +294,11 @@ def _turn(rows: int, chunks: int) -> int:
     return next((turn for turn in ((4, 3) if rows == 1 else (6, 3)) if chunks % turn == 0), 0)
 
 
+def _own_turn(chunks: int) -> int:
+    """The same of lam_mve_zeros_pairs."""
+    return next(turn for turn in range(6, 0, -1) if chunks % turn == 0)
+
+
 def chunk_words(*, few: bool) -> int:
     """Words of the weights of 16 inputs and four channels, of 8 bits or (`few`) of 4."""
     return CHUNK * LANES // (8 if few else 4)
@@ -281,19 +317,23 @@ def _is_point(op: Conv2D | Dense) -> bool:
     return all(w.size == 1 and w.pad_before == w.pad_after == 0 for w in _windows(op))
 
 
-def costs(inputs: int, pixels: int, *, few: bool = False) -> dict[str, float]:
+def costs(inputs: int, pixels: int, *, few: bool = False, own: bool = False) -> dict[str, float]:
     """Instructions per block of four channels for a run of pixels, by form; counted in the assembly.
 
-    `few`: weights of 4 bits.
+    `few`: weights of 4 bits.  `own`: of 4 bits with zero points of their own; as bytes but for what columns unpack and
+    what the others add to sums.
     """
     chunks = -(-inputs // CHUNK)
-    vector = (9 + (1 if few else 1 / _vector_turn(inputs))) * chunks + 20
+    more = 7 if own else 0
+    vector = (9 + (1 if few else 1 / _vector_turn(inputs))) * chunks + 20 + more
     found = {"vector": float(pixels * vector)}
     if pixels > 1:
-        pair = 14 * chunks + 28 if _turn(1, chunks) else 15 * chunks + 33
+        pair = 14 * chunks + 28 if own or _turn(1, chunks) else 15 * chunks + 33
+        pair += 2 * more
         found["pairs"] = pixels // 2 * pair + pixels % 2 * vector
         if chunks <= _MOST_COLUMN_CHUNKS:
-            found["columns"] = _columns(chunks, pixels, few=few)
+            unpacked = (15 * chunks + 40) * -(-pixels // _TILE_PIXELS) if own else 0
+            found["columns"] = _columns(chunks, pixels, few=few) + unpacked
     return found
 
 
@@ -346,17 +386,24 @@ def _fit(node: NodeOf[Conv2D | Dense], *, by_pixels: bool, copied: bool = False)
     sums = byte_sums(node)
     if sums is None or (requant := sums.op.requant) is None:
         return None
-    k = _context(node, requant, by_pixels=by_pixels, few=sums.bits > 0 and _takes_few(sums), copied=copied)
-    windows = Scratch("windows", k.tile * k.chunks * CHUNK if k.gathered else 0)
+    few = sums.bits > 0 and _takes_few(sums)
+    k = _context(node, requant, by_pixels=by_pixels, few=few, own=few and sums.less is not None, copied=copied)
+    scratch = (Scratch("windows", k.windows_bytes), Scratch("block", 4 * k.unpacked_words if k.unpacks else 0))
     copies = k.gathers or k.in_threes or (k.gathered and by_pixels)
-    products = "lam_mve_few.h" if k.few else "lam_mve_columns.h" if k.by_tiles else "lam_mve_dense.h"
-    headers = (*(("lam_mve_window.h",) if copies else ()), products)
+    headers = (*(("lam_mve_window.h",) if copies else ()), _products(k))
     in_place = by_pixels and k.gathered
-    return Fit(k, _params(sums, requant, k), (windows,), _why(k), headers=headers, in_place=in_place)
+    return Fit(k, _params(sums, requant, k), scratch, _why(k), headers=headers, in_place=in_place)
+
+
+def _products(k: MveDenseContext) -> str:
+    """The header of the products that a layer calls."""
+    if k.few:
+        return "lam_mve_zeros.h" if k.own else "lam_mve_few.h"
+    return "lam_mve_columns.h" if k.by_tiles else "lam_mve_dense.h"
 
 
 def _context(
-    node: NodeOf[Conv2D | Dense], requant: Requant, *, by_pixels: bool, few: bool, copied: bool
+    node: NodeOf[Conv2D | Dense], requant: Requant, *, by_pixels: bool, few: bool, own: bool, copied: bool
 ) -> MveDenseContext:
     x, weights, _ = node.ins
     h, w = _windows(node.op)
@@ -366,11 +413,11 @@ def _context(
     run = pixels if together else width
     unsigned = x.dtype is DType.U8
     lies = _is_point(node.op) and not (together or copied or unsigned)
-    found = costs(inputs, run, few=few)
+    found = costs(inputs, run, few=few and not own, own=own)
     if weights.shape[0] > _LONGEST_SUM or (lies and w.stride * inputs > _LONGEST_STEP):
         found.pop("columns", None)
     form = _least(found)
-    whole = form == "vector" or inputs % CHUNK == 0 or (form == "columns" and inputs == _HALF and not few)
+    whole = form == "vector" or inputs % CHUNK == 0 or (form == "columns" and inputs == _HALF and (own or not few))
     gathered = not (lies and whole)
     return MveDenseContext(
         mode=form_of(requant),
@@ -394,6 +441,7 @@ def _context(
         has_edges=_has_edges(w, row_pixels(x.shape), width),
         tile=_tile(form, inputs, run, whole=not gathered and weights.shape[0] % LANES == 0),
         few=few,
+        own=own,
         bounds=bounds_of(node.outs[0].dtype, requant),
     )
 
@@ -408,7 +456,8 @@ def _params(sums: Weighted, requant: Requant, k: MveDenseContext) -> tuple[Field
 
     def packed() -> Array:
         factors = lane_factors(requant, k.c_out) if requant.per_channel else None
-        return stream(sums.weights.reshape(k.c_out, -1), _bias(sums, k), factors, few=k.few)
+        weights = (sums.shifted_weights() if k.few else sums.weights).reshape(k.c_out, -1)
+        return stream(weights, _bias(sums, k), factors, few=k.few, less=sums.less if k.own else None)
 
     return (
         *padding,
@@ -420,34 +469,49 @@ def _params(sums: Weighted, requant: Requant, k: MveDenseContext) -> tuple[Field
 
 def _takes_few(sums: Weighted) -> bool:
     """Whether 16 times any sum fits 32 bits: weights of 4 bits are multiplied so."""
-    reach = np.abs(sums.weights.reshape(len(sums.weights), -1).astype(np.int64)).sum(axis=1) * -DType.S8.low
+    reach = np.abs(sums.shifted_weights().reshape(len(sums.weights), -1).astype(np.int64)).sum(axis=1) * -DType.S8.low
     return bool((np.abs(signed_bias(sums).astype(np.int64)) + reach).max() < 1 << 27)
 
 
 def _bias(sums: Weighted, k: MveDenseContext) -> Array:
-    """Biases as lam_mve_few.h has them where weights have few bits."""
+    """Biases as lam_mve_few.h and lam_mve_zeros.h have them where weights have few bits."""
     bias = signed_bias(sums)
-    return bias if not k.few or k.form == "columns" else np.where(np.arange(bias.size) % 2, bias, 16 * bias)
+    if not k.few or k.form == "columns":
+        return bias
+    odd = np.arange(bias.size) % 2 > 0
+    if not k.own:
+        return np.where(odd, bias, 16 * bias)
+    wide = bias.astype(np.int64)
+    return np.where(odd, 16 * wide + np.roll(wide, 1), wide).astype(np.uint32).view(np.int32)
 
 
-def stream(weights: Array, bias: Array, factors: tuple[Array, Array] | None, *, few: bool = False) -> Array:
+def stream(
+    weights: Array, bias: Array, factors: tuple[Array, Array] | None, *, few: bool = False, less: Array | None = None
+) -> Array:
     """The packed stream of weights[channels, inputs]: of a block's weights, 16 inputs of each channel in turn.
 
-    `few`: those of two channels at a time, in the lower and the upper 4 bits of bytes.
+    `few`: those of two channels at a time, in the lower and the upper 4 bits of bytes.  `less`: what was taken off each
+    channel's; numbers of lower bits are 8 more then.
     """
-    taps = padded(padded(weights, LANES), CHUNK, axis=1)
-    blocks = len(taps) // LANES
-    by_chunk = taps.reshape(blocks, LANES, -1, CHUNK).transpose(0, 2, 1, 3)
+    rows = padded(weights, LANES)
+    blocks = len(rows) // LANES
+    if less is not None:
+        rows = rows + np.tile(_EVEN_MORE, blocks)[:, None]
+    by_chunk = padded(rows, CHUNK, axis=1).reshape(blocks, LANES, -1, CHUNK).transpose(0, 2, 1, 3)
     if few:
         by_chunk = nibbles(by_chunk, axis=2)
-    return packed_stream(bias, factors, by_chunk.reshape(blocks, -1))
+    packed = by_chunk.reshape(blocks, -1)
+    if less is not None:
+        added = (padded(less, LANES).reshape(blocks, LANES) - _EVEN_MORE).astype(np.int8)
+        packed = np.concatenate([packed.view(np.int8), added], axis=1)
+    return packed_stream(bias, factors, packed)
 
 
 def _why(k: MveDenseContext) -> str:
-    counted = costs(k.inputs, k.run, few=k.few)
+    counted = costs(k.inputs, k.run, few=k.few and not k.own, own=k.own)
     found = ", ".join(f"{form} {cost / k.run:.0f}" for form, cost in sorted(counted.items()))
     source = "gathered windows" if k.gathered else "input in place"
-    few = ", weights of 4 bits" if k.few else ""
+    few = f", weights of 4 bits{OWN_ZEROS if k.own else ''}" if k.few else ""
     return f"Helium, {k.form}, {source}{few}; instructions per pixel and four channels: {found}"
 
 

@@ -16,7 +16,7 @@ from codegen.kernels.common import range_field
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.mve import common
 from codegen.kernels.packed import nibbles
-from codegen.kernels.weighted import Weighted
+from codegen.kernels.weighted import OWN_ZEROS, Weighted
 from codegen.ops import Conv2D
 from codegen.records import record
 
@@ -36,11 +36,15 @@ _MOST_SHIFT = 62
 
 @record(kw_only=True)
 class MveDepthwiseContext(common.MveContext):
-    """Literals of one layer; `tile` output pixels are made from `columns` interleaved ones."""
+    """Literals of one layer; `tile` output pixels are made from `columns` interleaved ones.
+
+    `own`: weights of few bits have zero points of their own.
+    """
 
     channels: int
     w_out: int
     few: bool
+    own: bool
 
     @property
     def planes(self) -> int:
@@ -75,7 +79,12 @@ class MveDepthwiseContext(common.MveContext):
     @property
     def block_words(self) -> int:
         """Words of the packed stream per four channels."""
-        return self.head + self.record
+        return self.weights_at + self.record
+
+    @property
+    def weights_at(self) -> int:
+        """Words of a block before its weights."""
+        return self.head + (1 if self.own else 0)
 
     @property
     def record(self) -> int:
@@ -219,7 +228,7 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
     sums, few = _sums(node)
     if sums is None or (requant := sums.op.requant) is None:
         return None
-    k = _context(node, requant, few=few)
+    k = _context(node, requant, few=few, own=few and sums.less is not None)
     scratch = (
         Scratch("planes", k.expanded_at),
         Scratch("weights", _VECTOR_BYTES * k.vectors if k.vectors > 1 else 0),
@@ -227,11 +236,9 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
     if k.taps > _MOST_TAPS or k.channels > _LONGEST_SUM or sum(part.bytes for part in scratch) > _MOST_BYTES:
         return None
     why = f"Helium, {k.vectors} vector products per output; {k.columns} columns interleaved for {k.tile} outputs"
-    said = ", weights of 4 bits" if k.few else ""
-    headers = (
-        *(("lam_mve_window.h",) if k.has_borders else ()),
-        *(("lam_mve_depthwise_few.h",) if k.few else ()),
-    )
+    said = f", weights of 4 bits{OWN_ZEROS if k.own else ''}" if k.few else ""
+    apart = "lam_mve_depthwise_zeros.h" if k.own else "lam_mve_depthwise_few.h"
+    headers = (*(("lam_mve_window.h",) if k.has_borders else ()), *((apart,) if k.few else ()))
     return Fit(k, _params(sums, requant, k), scratch, why + said, headers=headers)
 
 
@@ -243,12 +250,12 @@ def _sums(node: NodeOf[Conv2D]) -> tuple[Weighted | None, bool]:
     sums = common.byte_sums(node, lift)
     if sums is None or not sums.bits or sums.op.requant is None:
         return common.byte_sums(node), False
-    if sums.reach << lift < 1 << 31 and max(sums.op.requant.shift) + lift <= _MOST_SHIFT:
+    if sums.reach << lift < 1 << 31 and max(sums.op.requant.shift, default=0) + lift <= _MOST_SHIFT:
         return sums, True
     return common.byte_sums(node), False
 
 
-def _context(node: NodeOf[Conv2D], requant: Requant, *, few: bool) -> MveDepthwiseContext:
+def _context(node: NodeOf[Conv2D], requant: Requant, *, few: bool, own: bool) -> MveDepthwiseContext:
     op, x, y = node.op, node.ins[0], node.outs[0]
     return MveDepthwiseContext(
         mode=common.form_of(requant),
@@ -265,6 +272,7 @@ def _context(node: NodeOf[Conv2D], requant: Requant, *, few: bool) -> MveDepthwi
         pad=op.w.pad_before,
         tile=_tile(y.shape[2], op.w.stride, op.w.extent),
         few=few,
+        own=own,
         bounds=common.bounds_of(y.dtype, requant),
     )
 
@@ -272,8 +280,11 @@ def _context(node: NodeOf[Conv2D], requant: Requant, *, few: bool) -> MveDepthwi
 def _params(sums: Weighted, requant: Requant, k: MveDepthwiseContext) -> tuple[Field, ...]:
     def packed() -> Array:
         factors = common.lane_factors(requant, k.channels, k.lift) if requant.per_channel else None
-        rows = sums.weights.reshape(k.channels, -1)
+        rows = (sums.shifted_weights() if k.few else sums.weights).reshape(k.channels, -1)
         records = common.padded(_in_twos(rows) if k.few else rows, common.LANES).reshape(-1, common.LANES * k.record)
+        if sums.less is not None:
+            added = common.padded(sums.less.astype(np.int8), common.LANES).reshape(-1, common.LANES)
+            records = np.concatenate([added, records.view(np.int8)], axis=1)
         return common.packed_stream(common.signed_bias(sums), factors, records)
 
     return (

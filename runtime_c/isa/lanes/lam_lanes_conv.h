@@ -11,12 +11,14 @@
  *
  * Weights of 4 bits: those of the next four inputs lie in the upper halves of the same bytes, zeros where there are none.
  * Either half is brought to the top of its byte, so that products are those of 16 times the weights: sums are shifted
- * back, exactly, and the bias follows.
+ * back, exactly, and the bias follows.  Where they have zero points of their own they are numbers without a sign, 0 beyond the
+ * last input, and what each output's weights are stored as less, times the sum of the pixel's inputs, follows instead.
  */
 #ifndef LAM_LANES_CONV_H
 #define LAM_LANES_CONV_H
 
 #include "lam_lanes_requant.h"
+#include "lam_lanes_totals.h"
 #include "lam_order.h"
 
 #define LAM_LANES_PIXELS 16
@@ -35,10 +37,17 @@
  *   is_signed          whether the bias is that of inputs with a sign
  *   narrow             whether no weight, or 16 times one of 4 bits, is -128
  *   few                whether weights have 4 bits
+ *   own                whether these have zero points of their own; only then:
+ *   run                inputs of a run
+ *   less               by how much less each output's weights are stored, -128 .. 112
+ *   totals             room for the sum of each pixel's inputs, of as many pixels as a call has
  */
 typedef struct lam_lanes_conv {
     int32_t pixels, block, lines, line_step, taps, tap_step, quads, pixel_step, row_step, channels;
-    int mode, per_channel, saturates, type, is_signed, narrow, few;
+    int mode, per_channel, saturates, type, is_signed, narrow, few, own;
+    int32_t run;
+    const int8_t *less;
+    int32_t *totals;
 } lam_lanes_conv;
 
 /* One layer's parameters. */
@@ -48,10 +57,19 @@ typedef struct lam_lanes_layer {
     lam_lanes_factors factors;
 } lam_lanes_layer;
 
-/* Four weights of `count` channels; those of 4 bits, of either half of the bytes, times 16. */
+/* Whether sums are of 16 times the weights. */
+static inline LAM_LANES_ALWAYS int lam_lanes_conv_raised(lam_lanes_conv s)
+{
+    return s.few && !s.own;
+}
+
+/* Four weights of `count` channels; those of 4 bits, of either half of the bytes, times 16 but for those of their own zero points. */
 static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_conv_weights(lam_lanes_conv s, const int8_t *w, int32_t count, int half)
 {
     const lam_lanes_v bytes = lam_lanes_load(w, count);
+    if (s.own) {
+        return (half == 0) ? lam_lanes_low_bits(bytes) : lam_lanes_high_bits(bytes);
+    }
     return !s.few ? bytes : (half == 0) ? lam_lanes_raise(bytes) : lam_lanes_upper(bytes);
 }
 
@@ -64,7 +82,7 @@ static inline LAM_LANES_ALWAYS int32_t lam_lanes_conv_reads(lam_lanes_conv s)
 /* What the bias is added to at the end: sums of weights times 16, shifted back. */
 static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_conv_back(lam_lanes_conv s, lam_lanes_v sum)
 {
-    return s.few ? lam_lanes_sra(sum, lam_lanes_splat(4)) : sum;
+    return lam_lanes_conv_raised(s) ? lam_lanes_sra(sum, lam_lanes_splat(4)) : sum;
 }
 
 /* The bias, and what inputs of the other form make of it, 128 times the sum of the weights. */
@@ -84,6 +102,44 @@ static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_conv_start(lam_lanes_conv s
     }
     sum = lam_lanes_conv_back(s, lam_lanes_add(sum, sum));
     return lam_lanes_add(start, s.is_signed ? lam_lanes_add(lam_lanes_xor(sum, lam_lanes_splat(-1)), lam_lanes_splat(1)) : sum);
+}
+
+/* What of a pixel's inputs lies at x. */
+static inline LAM_LANES_ALWAYS lam_lanes_parts lam_lanes_conv_read(lam_lanes_conv s, const uint8_t *x)
+{
+    lam_lanes_parts parts = lam_lanes_no_parts();
+    for (int32_t line = 0; line < s.lines; line++) {
+        for (int32_t tap = 0; tap < s.taps; tap++) {
+            parts = lam_lanes_add_bytes(parts, x + line * s.line_step + tap * s.tap_step, s.run);
+        }
+    }
+    return parts;
+}
+
+/* The sums of the inputs of `rows` rows of `width` outputs, four at a time, of which the last ones of a row overlap. */
+static inline LAM_LANES_ALWAYS void lam_lanes_conv_totals(lam_lanes_conv s, const uint8_t *x, int32_t rows, int32_t width)
+{
+    int32_t *to = s.totals;
+    for (int32_t row = 0; row < rows; row++, x += s.row_step, to += width) {
+        for (int32_t p = 0; p < width; p += (width < 4) ? 1 : 4) {
+            const int32_t first = (width < 4 || p + 4 <= width) ? p : width - 4;
+            lam_lanes_parts parts[4];
+            int32_t sums[4];
+            LAM_LANES_UNROLL
+            for (int32_t i = 0; i < 4; i++) {
+                parts[i] = (i == 0 || width >= 4) ? lam_lanes_conv_read(s, x + (first + i) * s.pixel_step) : parts[0];
+            }
+            lam_lanes_store_totals(sums, parts);
+            (void)memcpy(to + first, sums, (width < 4) ? sizeof sums[0] : sizeof sums);
+        }
+    }
+}
+
+/* What each of `count` outputs adds of the sum of a pixel's inputs. */
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_conv_own(lam_lanes_conv s, lam_lanes_v sum, lam_lanes_v less, int32_t total)
+{
+    const int32_t inputs = s.lines * s.taps * s.run;
+    return lam_lanes_add(sum, lam_lanes_mul(less, lam_lanes_splat(total + lam_lanes_total_turned(s.is_signed, inputs))));
 }
 
 #if LAM_LANES_AVX512 || LAM_LANES_AVX2 || LAM_LANES_NEON
@@ -138,8 +194,9 @@ static inline LAM_LANES_ALWAYS void lam_lanes_conv_part(lam_lanes_conv s, int32_
     LAM_LANES_UNROLL
     for (int32_t v = 0; v < vectors; v++) {
         const int32_t count = v + 1 < vectors ? 16 : last;
-        const lam_lanes_v start = s.few ? lam_lanes_splat(0)
-                                        : lam_lanes_conv_start(s, w + 64 * v, step, layer.bias + channel + 16 * v, count);
+        const lam_lanes_v start = lam_lanes_conv_raised(s)
+                                      ? lam_lanes_splat(0)
+                                      : lam_lanes_conv_start(s, w + 64 * v, step, layer.bias + channel + 16 * v, count);
         LAM_LANES_UNROLL
         for (int32_t p = 0; p < pixels; p++) {
             acc[p][v] = start;
@@ -176,11 +233,18 @@ static inline LAM_LANES_ALWAYS void lam_lanes_conv_part(lam_lanes_conv s, int32_
     for (int32_t v = 0; v < vectors; v++) {
         const int32_t count = v + 1 < vectors ? 16 : last;
         const lam_lanes_rq rq = lam_lanes_factors_of(layer.factors, s.mode, s.per_channel, channel + 16 * v, count);
-        if (s.few) {
+        if (lam_lanes_conv_raised(s)) {
             const lam_lanes_v bias = lam_lanes_conv_start(s, first + 64 * v, step, layer.bias + channel + 16 * v, count);
             LAM_LANES_UNROLL
             for (int32_t p = 0; p < pixels; p++) {
                 acc[p][v] = lam_lanes_add(lam_lanes_conv_back(s, acc[p][v]), bias);
+            }
+        }
+        if (s.own) {
+            const lam_lanes_v less = lam_lanes_load_s8(s.less + channel + 16 * v, count);
+            LAM_LANES_UNROLL
+            for (int32_t p = 0; p < pixels; p++) {
+                acc[p][v] = lam_lanes_conv_own(s, acc[p][v], less, s.totals[at / s.channels + p]);
             }
         }
         LAM_LANES_UNROLL
@@ -215,6 +279,9 @@ static inline LAM_LANES_ALWAYS void lam_lanes_conv_column(lam_lanes_conv s, int3
 /* A weight: a byte, or the lower or upper half of one. */
 static inline int32_t lam_lanes_weight(lam_lanes_conv s, int8_t byte, int half)
 {
+    if (s.own) {
+        return byte >> 4 * half & 15;
+    }
     return !s.few ? byte : (half == 0) ? ((byte & 15) ^ 8) - 8 : (byte & -16) / 16;
 }
 
@@ -239,6 +306,9 @@ static inline void lam_lanes_conv_vector(lam_lanes_conv s, int32_t count, const 
                 }
             }
         }
+    }
+    if (s.own) {
+        acc = lam_lanes_conv_own(s, acc, lam_lanes_load_s8(s.less + channel, count), s.totals[at / s.channels]);
     }
     lam_lanes_put(y, at + channel, lam_lanes_rescale(acc, &rq, s.mode, s.saturates), count, s.type);
 }
@@ -293,6 +363,9 @@ static inline LAM_LANES_ALWAYS void lam_lanes_conv_rows(lam_lanes_conv s, const 
                                                     lam_lanes_layer layer, void *y)
 {
     const int32_t whole = s.channels / s.block * s.block;
+    if (s.own) {
+        lam_lanes_conv_totals(s, x, rows, width);
+    }
     for (int32_t first = 0; first < whole; first += s.block) {
         lam_lanes_conv_block(s, s.block, x, rows, width, layer, first, y);
     }

@@ -30,10 +30,13 @@
  *   is_signed              whether the bias is that of inputs with a sign
  *   narrow                 whether no weight is -128
  *   few                    whether weights have 4 bits
+ *   own                    whether these have zero points of their own; only then:
+ *   less                   by how much less the weights of each channel are stored
  */
 typedef struct lam_lanes_depthwise {
     int32_t places, blocks, bytes, lines, line_step, taps, stride, dilation, plane, channels, row_step;
-    int mode, per_channel, saturates, type, is_signed, narrow, few;
+    int mode, per_channel, saturates, type, is_signed, narrow, few, own;
+    const int8_t *less;
 } lam_lanes_depthwise;
 
 /* One layer's parameters: weights [tap, or two of them][blocks * 64], the others in the order of lanes [blocks][vector][lane]. */
@@ -175,10 +178,24 @@ static inline void lam_lanes_depthwise_tile(lam_lanes_depthwise s, int32_t place
 
 #endif
 
-/* 64 weights of a tap as bytes; `weights` is the first tap's, `step` the way to the next bytes. */
-static inline LAM_LANES_ALWAYS void lam_lanes_depthwise_bytes(int few, const int8_t *weights, int32_t step, int32_t tap, int8_t *to)
+/* By how much less weights are stored, of each byte of the block at byte `at`. */
+static inline LAM_LANES_ALWAYS void lam_lanes_depthwise_less(lam_lanes_depthwise s, int32_t at, int8_t *to)
 {
-    if (!few) {
+    int32_t channel = at % s.channels;
+    for (int32_t i = 0; i < 64;) {
+        const int32_t left = s.channels - channel, n = (left < 64 - i) ? left : 64 - i;
+        (void)memcpy(to + i, s.less + channel, (size_t)n);
+        channel = 0;
+        i += n;
+    }
+}
+
+/* 64 weights of a tap as bytes; `weights` is the first tap's, `step` the way to the next bytes. */
+static inline LAM_LANES_ALWAYS void lam_lanes_depthwise_bytes(lam_lanes_depthwise s, const int8_t *weights, int32_t tap,
+                                                              const int8_t *less, int8_t *to)
+{
+    const int32_t step = s.blocks * 64;
+    if (!s.few) {
         (void)memcpy(to, weights + tap * step, 64);
         return;
     }
@@ -186,14 +203,17 @@ static inline LAM_LANES_ALWAYS void lam_lanes_depthwise_bytes(int few, const int
         const int32_t both = weights[tap / 2 * step + i];
         to[i] = (int8_t)((tap % 2 != 0) ? (both & -16) / 16 : ((both & 15) ^ 8) - 8);
     }
+    for (int32_t i = 0; s.own && i < 64; i++) {
+        to[i] = (int8_t)(to[i] + less[i]);
+    }
 }
 
-/* A block's weights as lam_lanes_depthwise_tile takes them; `weights` is the first tap's, `step` the way to the next bytes. */
-static inline LAM_LANES_ALWAYS void lam_lanes_depthwise_spread(lam_lanes_depthwise s, const int8_t *weights, int32_t step, uint8_t *w)
+/* A block's weights as lam_lanes_depthwise_tile takes them; `weights` is the first tap's. */
+static inline LAM_LANES_ALWAYS void lam_lanes_depthwise_spread(lam_lanes_depthwise s, const int8_t *weights, const int8_t *less, uint8_t *w)
 {
     for (int32_t tap = 0; tap < s.lines * s.taps; tap++) {
         int8_t own[64];
-        lam_lanes_depthwise_bytes(s.few, weights, step, tap, own);
+        lam_lanes_depthwise_bytes(s, weights, tap, less, own);
 #if LAM_LANES_AVX512 || LAM_LANES_AVX2
         LAM_LANES_UNROLL
         for (int32_t v = 0; v < 4; v++) {
@@ -215,12 +235,12 @@ static inline LAM_LANES_ALWAYS void lam_lanes_depthwise_spread(lam_lanes_depthwi
 }
 
 /* What sums begin with: the bias, and what inputs of the other form make of it, 128 times the sum of the weights. */
-static inline void lam_lanes_depthwise_start(lam_lanes_depthwise s, const int8_t *weights, int32_t step, lam_lanes_v *bias)
+static inline void lam_lanes_depthwise_start(lam_lanes_depthwise s, const int8_t *weights, const int8_t *less, lam_lanes_v *bias)
 {
     int32_t sums[64] = {0};
     for (int32_t tap = 0; tap < s.lines * s.taps; tap++) {
         int8_t own[64];
-        lam_lanes_depthwise_bytes(s.few, weights, step, tap, own);
+        lam_lanes_depthwise_bytes(s, weights, tap, less, own);
         for (int32_t i = 0; i < 64; i++) {
             sums[i] += own[i] * 128;
         }
@@ -244,8 +264,12 @@ static inline LAM_LANES_ALWAYS void lam_lanes_depthwise_rows(lam_lanes_depthwise
     for (int32_t block = 0; block < s.blocks && block * 64 < s.bytes; block++) {
         const int32_t room = s.bytes - block * 64, places = (room + step - 64) / step;
         const int ragged = s.bytes % 64 != 0 && s.bytes / 64 % s.blocks == block;
+        int8_t less[64] = {0};
         lam_lanes_v bias[4];
         lam_lanes_rq rq[4];
+        if (s.own) {
+            lam_lanes_depthwise_less(s, block * 64, less);
+        }
         LAM_LANES_UNROLL
         for (int32_t v = 0; v < 4; v++) {
             const int32_t first = (block * 4 + v) * 16;
@@ -253,9 +277,9 @@ static inline LAM_LANES_ALWAYS void lam_lanes_depthwise_rows(lam_lanes_depthwise
             rq[v] = lam_lanes_factors_of(layer.factors, s.mode, s.per_channel, first, 16);
         }
         if (lam_lanes_turned(s.is_signed)) {
-            lam_lanes_depthwise_start(s, layer.weights + block * 64, step, bias);
+            lam_lanes_depthwise_start(s, layer.weights + block * 64, less, bias);
         }
-        lam_lanes_depthwise_spread(s, layer.weights + block * 64, step, w);
+        lam_lanes_depthwise_spread(s, layer.weights + block * 64, less, w);
         for (int32_t row = 0; row < rows; row++) {
             const uint8_t *from = x + row * s.row_step + block * 64;
             uint8_t *to = y + row * s.bytes + block * 64;

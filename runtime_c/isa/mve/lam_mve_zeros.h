@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT-0
+ * Copyright (c) Lamina contributors
+ *
+ * The dot products of lam_mve_dense.h and lam_mve_columns.h on weights of 4 bits with zero points of their own.
+ *
+ * A block of the packed stream is as there, but for three things.  16 inputs take 8 words, first 16 bytes of the first
+ * channel and the second one, then those of the third and the fourth: the upper 4 bits are a number with a sign, of the
+ * second or the fourth channel, the lower ones a number without, which is 8 more; beyond the last input both are 0.  Behind
+ * the weights is a word of what is added to the numbers of each channel, a byte each.  And for pairs and vectors the bias of the second and the fourth
+ * channel is 16 times it and that of the one before, as their sums are: the bytes themselves are multiplied, what the lower
+ * bits make of that is taken off, and the rest shifted back.  Each sum of a pixel's inputs is made once, and each
+ * channel adds its number times that.
+ */
+#ifndef LAM_MVE_ZEROS_H
+#define LAM_MVE_ZEROS_H
+
+#include "lam_mve_columns.h"
+
+/* A job, and the sums of the inputs of its two pixels, or of the one.  The assembly knows the order. */
+typedef struct {
+    lam_mve_job job;
+    int32_t totals[2];
+} lam_mve_zeros_job;
+
+/* A block's `head` words and its weights as bytes, of so many inputs, as lam_mve_columns takes them. */
+static inline void lam_mve_zeros_bytes(int32_t *to, const int32_t *block, int32_t head, int32_t inputs)
+{
+    const int32_t chunks = (inputs + 15) / 16, rest = inputs % 16;
+    (void)memcpy(to, block, 4u * (uint32_t)head);
+#if LAM_MVE
+    /* in memory, since without optimisation compilers run out of registers */
+    const struct {
+        const int32_t *from;
+        int32_t *to;
+        const int32_t *less;
+        int32_t chunks;
+    } setup = {block + head, to + head, block + head + 8 * chunks, chunks};
+    __asm volatile(
+        "ldrd r4, r5, [%[setup]]\n"
+        "ldrd r6, lr, [%[setup], #8]\n"
+        "vmov.i8 q3, #15\n"
+        "ldrsb r0, [r6]\n"
+        "ldrsb r1, [r6, #1]\n"
+        "ldrsb r2, [r6, #2]\n"
+        "ldrsb r3, [r6, #3]\n"
+        "dls lr, lr\n"
+        "1:\n"
+        "vldrb.8 q0, [r4], #32\n"
+        "vldrb.8 q1, [r4, #-16]\n"
+        "vand q2, q0, q3\n"
+        "vshr.s8 q0, q0, #4\n"
+        "vadd.i8 q2, q2, r0\n"
+        "vadd.i8 q0, q0, r1\n"
+        "vstrb.8 q2, [r5], #64\n"
+        "vstrb.8 q0, [r5, #-48]\n"
+        "vand q2, q1, q3\n"
+        "vshr.s8 q1, q1, #4\n"
+        "vadd.i8 q2, q2, r2\n"
+        "vadd.i8 q1, q1, r3\n"
+        "vstrb.8 q2, [r5, #-32]\n"
+        "vstrb.8 q1, [r5, #-16]\n"
+        "le lr, 1b\n"
+        :
+        : [setup] "r"(&setup)
+        : "r0", "r1", "r2", "r3", "r4", "r5", "r6", "lr", "q0", "q1", "q2", "q3", "memory");
+#else
+    for (int32_t chunk = 0; chunk < chunks; chunk++) {
+        for (int32_t i = 0; i < 16; i++) {
+            const int32_t c = i / 4;
+            uint32_t word = 0;
+            for (int32_t k = 0; k < 4; k++) {
+                const int32_t two = lam_mve_byte(block + head, chunk * 32 + (c >> 1) * 16 + i % 4 * 4 + k);
+                const int32_t number = (c & 1) != 0 ? two >> 4 : two & 15;
+                word |= ((uint32_t)(number + lam_mve_byte(block + head, 32 * chunks + c)) & 0xFFu) << (8 * k);
+            }
+            to[head + 16 * chunk + i] = (int32_t)word;
+        }
+    }
+#endif
+    if (rest != 0) {
+        int8_t *const last = (int8_t *)(void *)(to + head + 16 * (chunks - 1));
+        for (int32_t c = 0; c < 4; c++) {
+            (void)memset(last + 16 * c + rest, 0, (size_t)(16 - rest));
+        }
+    }
+}
+
+#if LAM_MVE
+
+LAM_STATIC_ASSERT(sizeof(lam_mve_zeros_job) == 76, mve_zeros_job_is_19_words);
+
+#define LAM_MVE_ZEROS_JOB(name) register lam_mve_zeros_job *const name __asm("r11") = own
+
+/* 16 inputs of two pixels for four channels, as LAM_MVE_PAIRS_CHUNK; q7 has the lower bits' mask. */
+#define LAM_MVE_ZEROS_TWO(low0, high0, low1, high1) \
+    "vand q2, q3, q7\n" \
+    "vmladava.s8 " high0 ", q0, q3\n" \
+    "vmladava.s8 " low0 ", q0, q2\n" \
+    "vmladava.s8 " high1 ", q1, q3\n" \
+    "vmladava.s8 " low1 ", q1, q2\n"
+#define LAM_MVE_ZEROS_1 \
+    "vldrb.8 q0, [r1], #16\n" \
+    "vldrw.32 q3, [r5], #32\n" \
+    "vldrb.8 q1, [r3], #16\n" LAM_MVE_ZEROS_TWO("r0", "r2", "r8", "r10") \
+    "vldrw.32 q3, [r5, #-16]\n" LAM_MVE_ZEROS_TWO("r4", "r6", "r12", "lr")
+#define LAM_MVE_ZEROS_2 LAM_MVE_ZEROS_1 LAM_MVE_ZEROS_1
+#define LAM_MVE_ZEROS_3 LAM_MVE_ZEROS_2 LAM_MVE_ZEROS_1
+#define LAM_MVE_ZEROS_4 LAM_MVE_ZEROS_2 LAM_MVE_ZEROS_2
+#define LAM_MVE_ZEROS_5 LAM_MVE_ZEROS_4 LAM_MVE_ZEROS_1
+#define LAM_MVE_ZEROS_6 LAM_MVE_ZEROS_4 LAM_MVE_ZEROS_2
+
+/* What the upper bits alone make. */
+#define LAM_MVE_ZEROS_LESS(low, high) \
+    "sub " high ", " high ", " low "\n" \
+    "asr " high ", " high ", #4\n"
+
+/* By what limits outputs, as LAM_MVE_TWO_BYTES; q2 is free. */
+#define LAM_MVE_ZEROS_OPEN_FULL \
+    "ldr r0, [r11, #28]\n" \
+    "vdup.16 q6, r0\n"
+#define LAM_MVE_ZEROS_OPEN_WITHIN ""
+#define LAM_MVE_ZEROS_BYTES_FULL LAM_MVE_TWO_BYTES_FULL
+#define LAM_MVE_ZEROS_BYTES_WITHIN \
+    "ldrd r0, r2, [r11, #32]\n" \
+    "ldr r9, [r11, #28]\n" \
+    "vdup.16 q2, r0\n" \
+    "vdup.16 q3, r2\n" \
+    "vmax.s16 q0, q0, q2\n" \
+    "vmin.s16 q0, q0, q3\n" \
+    "vadd.i16 q0, q0, r9\n"
+
+/* As LAM_MVE_ROW_PAIRS. */
+#define LAM_MVE_ZEROS_PAIRS(MODE, FACTORS, BOUNDS, begin, row, chunks, turn_end, row_end) \
+    __asm volatile( \
+        LAM_MVE_SHARED_##FACTORS LAM_MVE_ZEROS_OPEN_##BOUNDS \
+        "vmov.i8 q7, #15\n" \
+        "ldr r5, [r11, #16]\n" \
+        "1:\n" \
+        "ldm r5, {r8, r10, r12, lr}\n" \
+        "ldm r5!, {r0, r2, r4, r6}\n" \
+        LAM_MVE_OWN_##FACTORS \
+        begin \
+        "2:\n" \
+        row \
+        "3:\n" \
+        chunks \
+        turn_end \
+        row_end \
+        LAM_MVE_ZEROS_LESS("r0", "r2") \
+        LAM_MVE_ZEROS_LESS("r4", "r6") \
+        LAM_MVE_ZEROS_LESS("r8", "r10") \
+        LAM_MVE_ZEROS_LESS("r12", "lr") \
+        "ldrd r1, r3, [r11, #68]\n" \
+        "vldrb.s32 q2, [r5], #4\n" \
+        "vmov q0[2], q0[0], r0, r4\n" \
+        "vmov q0[3], q0[1], r2, r6\n" \
+        "vmov q1[2], q1[0], r8, r12\n" \
+        "vmov q1[3], q1[1], r10, lr\n" \
+        "vmla.s32 q0, q2, r1\n" \
+        "vmla.s32 q1, q2, r3\n" \
+        LAM_MVE_SCALE_##MODE("q0", "q4", "q5", "q2") LAM_MVE_ROUND_##MODE("q0") \
+        LAM_MVE_SCALE_##MODE("q1", "q4", "q5", "q2") LAM_MVE_ROUND_##MODE("q1") \
+        "vqmovnb.s32 q0, q0\n" \
+        "ldrd r1, r3, [r11, #8]\n" \
+        "vqmovnt.s32 q0, q1\n" \
+        LAM_MVE_ZEROS_BYTES_##BOUNDS \
+        "vstrb.32 q0, [r1], #4\n" \
+        "vshr.u32 q0, q0, #16\n" \
+        "ldr r0, [r11, #20]\n" \
+        "vstrb.32 q0, [r3], #4\n" \
+        "strd r1, r3, [r11, #8]\n" \
+        "cmp r5, r0\n" \
+        "bne 1b\n" \
+        : : "r"(held) : LAM_MVE_CLOBBERS)
+
+/* One row of one turn, one row, rows of one turn, rows; and three rows without a loop. */
+#define LAM_MVE_ZEROS_ONE_TURN(MODE, FACTORS, BOUNDS, chunks) \
+    LAM_MVE_ZEROS_PAIRS(MODE, FACTORS, BOUNDS, "", "ldrd r1, r3, [r11, #0]\n", chunks, "", "")
+#define LAM_MVE_ZEROS_ONE_ROW(MODE, FACTORS, BOUNDS, chunks) \
+    LAM_MVE_ZEROS_PAIRS(MODE, FACTORS, BOUNDS, "ldr r9, [r11, #64]\n", "ldrd r1, r3, [r11, #0]\n", chunks, LAM_MVE_TURN_END, "")
+#define LAM_MVE_ZEROS_ROWS_OF_A_TURN(MODE, FACTORS, BOUNDS, chunks) \
+    LAM_MVE_ZEROS_PAIRS(MODE, FACTORS, BOUNDS, "ldr r9, [r11, #52]\n", "ldrd r1, r3, [r9], #8\n", chunks, "", LAM_MVE_ROW_END)
+#define LAM_MVE_ZEROS_ROWS(MODE, FACTORS, BOUNDS, chunks) \
+    LAM_MVE_ZEROS_PAIRS(MODE, FACTORS, BOUNDS, "ldr r9, [r11, #52]\n", \
+                        "ldrd r1, r3, [r9], #8\nstr r9, [r11, #60]\nldr r9, [r11, #64]\n", chunks, LAM_MVE_TURN_END, \
+                        "ldr r9, [r11, #60]\n" LAM_MVE_ROW_END)
+#define LAM_MVE_ZEROS_NINE_ROW LAM_MVE_ZEROS_3 "ldrd r1, r3, [r9], #8\n"
+#define LAM_MVE_ZEROS_NINE(MODE, FACTORS, BOUNDS) \
+    LAM_MVE_ZEROS_PAIRS(MODE, FACTORS, BOUNDS, "ldr r9, [r11, #52]\n", "ldrd r1, r3, [r9], #8\n", \
+                        LAM_MVE_ZEROS_NINE_ROW LAM_MVE_ZEROS_NINE_ROW LAM_MVE_ZEROS_3, "", "")
+#if defined(__OPTIMIZE_SIZE__)
+#define LAM_MVE_UNROLLS 0
+#else
+#define LAM_MVE_UNROLLS 1
+#endif
+
+/* The loop by how many chunks it takes at a time. */
+#define LAM_MVE_ZEROS_TURNS(LOOP, MODE, FACTORS, BOUNDS) \
+    do { \
+        if (turn == 6) { \
+            LOOP(MODE, FACTORS, BOUNDS, LAM_MVE_ZEROS_6); \
+        } else if (turn == 5) { \
+            LOOP(MODE, FACTORS, BOUNDS, LAM_MVE_ZEROS_5); \
+        } else if (turn == 4) { \
+            LOOP(MODE, FACTORS, BOUNDS, LAM_MVE_ZEROS_4); \
+        } else if (turn == 3) { \
+            LOOP(MODE, FACTORS, BOUNDS, LAM_MVE_ZEROS_3); \
+        } else if (turn == 2) { \
+            LOOP(MODE, FACTORS, BOUNDS, LAM_MVE_ZEROS_2); \
+        } else { \
+            LOOP(MODE, FACTORS, BOUNDS, LAM_MVE_ZEROS_1); \
+        } \
+    } while (0)
+#define LAM_MVE_ZEROS_PAIRS_IN(MODE, FACTORS, BOUNDS) \
+    do { \
+        if (rows == 1 && chunks == turn) { \
+            LAM_MVE_ZEROS_TURNS(LAM_MVE_ZEROS_ONE_TURN, MODE, FACTORS, BOUNDS); \
+        } else if (rows == 1) { \
+            LAM_MVE_ZEROS_TURNS(LAM_MVE_ZEROS_ONE_ROW, MODE, FACTORS, BOUNDS); \
+        } else if (rows == 3 && chunks == 3 && LAM_MVE_UNROLLS) { \
+            LAM_MVE_ZEROS_NINE(MODE, FACTORS, BOUNDS); \
+        } else if (chunks == turn) { \
+            LAM_MVE_ZEROS_TURNS(LAM_MVE_ZEROS_ROWS_OF_A_TURN, MODE, FACTORS, BOUNDS); \
+        } else { \
+            LAM_MVE_ZEROS_TURNS(LAM_MVE_ZEROS_ROWS, MODE, FACTORS, BOUNDS); \
+        } \
+    } while (0)
+#define LAM_MVE_ZEROS_PAIRS_OF(MODE, FACTORS) \
+    do { \
+        if (full != 0) { \
+            LAM_MVE_ZEROS_PAIRS_IN(MODE, FACTORS, FULL); \
+        } else { \
+            LAM_MVE_ZEROS_PAIRS_IN(MODE, FACTORS, WITHIN); \
+        } \
+    } while (0)
+
+/* One pixel, as LAM_MVE_VECTOR_BY; q3 has the mask. */
+#define LAM_MVE_ZEROS_VECTOR_CHUNK \
+    "vldrb.8 q0, [r1], #16\n" \
+    "vldrb.8 q1, [r5], #32\n" \
+    "vand q2, q1, q3\n" \
+    "vmladava.s8 r2, q0, q1\n" \
+    "vmladava.s8 r0, q0, q2\n" \
+    "vldrb.8 q1, [r5, #-16]\n" \
+    "vand q2, q1, q3\n" \
+    "vmladava.s8 r6, q0, q1\n" \
+    "vmladava.s8 r4, q0, q2\n"
+#define LAM_MVE_ZEROS_VECTOR_TWO LAM_MVE_ZEROS_VECTOR_CHUNK LAM_MVE_ZEROS_VECTOR_CHUNK
+#define LAM_MVE_ZEROS_VECTOR_FOUR LAM_MVE_ZEROS_VECTOR_TWO LAM_MVE_ZEROS_VECTOR_TWO
+#define LAM_MVE_ZEROS_VECTOR_BY(MODE, FACTORS, count, loop) \
+    __asm volatile( \
+        LAM_MVE_OPEN(MODE, FACTORS) \
+        "vmov.i8 q3, #15\n" \
+        "ldr r3, [r11, #8]\n" \
+        "ldr r8, [r11, #" count "]\n" \
+        "ldr r9, [r11, #28]\n" \
+        "ldr r10, [r11, #20]\n" \
+        "ldr r12, [r11, #0]\n" \
+        "1:\n" \
+        "ldrd r0, r2, [r5], #8\n" \
+        "ldrd r4, r6, [r5], #8\n" \
+        LAM_MVE_OWN_##FACTORS \
+        "mov r1, r12\n" \
+        loop \
+        LAM_MVE_ZEROS_LESS("r0", "r2") \
+        LAM_MVE_ZEROS_LESS("r4", "r6") \
+        "ldr r1, [r11, #68]\n" \
+        "vldrb.s32 q1, [r5], #4\n" \
+        "vmov q0[2], q0[0], r0, r4\n" \
+        "vmov q0[3], q0[1], r2, r6\n" \
+        "vmla.s32 q0, q1, r1\n" \
+        LAM_MVE_SCALE_##MODE("q0", "q4", "q5", "q2") \
+        LAM_MVE_CLAMP_##MODE("q0", "q6", "q7") \
+        "vadd.i32 q0, q0, r9\n" \
+        "vstrb.32 q0, [r3], #4\n" \
+        "cmp r5, r10\n" \
+        "bne 1b\n" \
+        : : "r"(held) : LAM_MVE_CLOBBERS)
+#define LAM_MVE_ZEROS_VECTOR_OF(MODE, FACTORS) \
+    do { \
+        if (LAM_MVE_TURN(turn) == 4) { \
+            LAM_MVE_ZEROS_VECTOR_BY(MODE, FACTORS, "64", LAM_MVE_VECTOR_TURNS(LAM_MVE_ZEROS_VECTOR_FOUR)); \
+        } else if (LAM_MVE_TURN(turn) == 2) { \
+            LAM_MVE_ZEROS_VECTOR_BY(MODE, FACTORS, "64", LAM_MVE_VECTOR_TURNS(LAM_MVE_ZEROS_VECTOR_TWO)); \
+        } else { \
+            LAM_MVE_ZEROS_VECTOR_BY(MODE, FACTORS, "24", LAM_MVE_VECTOR_INPUTS(LAM_MVE_ZEROS_VECTOR_CHUNK)); \
+        } \
+    } while (0)
+
+#else
+
+/* Input k of the job's pixel 0 or 1, of rows of so many inputs. */
+static inline int32_t lam_mve_zeros_input(const lam_mve_job *job, int32_t pixel, int32_t rows, int32_t row, int32_t k)
+{
+    const int8_t *const one = pixel == 0 ? job->x0 : job->x1;
+    return rows == 1 ? one[k] : job->table[k / row * 2 + pixel][k % row];
+}
+
+/* One pixel by one block of four channels, of `inputs` inputs in rows of `row`, padded to whole chunks; its outputs to y. */
+static inline void lam_mve_zeros_block(const lam_mve_zeros_job *own, const int32_t *w, int32_t pixel, int32_t rows, int32_t row,
+                                       int32_t inputs, uint8_t *y, int mode, int each)
+{
+    const lam_mve_job *const job = &own->job;
+    const int32_t *const bytes = w + lam_mve_head(each);
+    for (int32_t c = 0; c < 4; c++) {
+        int32_t acc = (c & 1) != 0 ? (int32_t)((uint32_t)w[c] - (uint32_t)w[c - 1]) / 16 : w[c];
+        for (int32_t k = 0; k < inputs; k++) {
+            const int32_t two = lam_mve_byte(bytes, k / 16 * 32 + (c >> 1) * 16 + k % 16);
+            acc += lam_mve_zeros_input(job, pixel, rows, row, k) * ((c & 1) != 0 ? two >> 4 : two & 15);
+        }
+        acc += own->totals[pixel] * lam_mve_byte(bytes, (inputs + 15) / 16 * 32 + c);
+        y[c] = (uint8_t)lam_mve_requant(mode, acc, lam_mve_multiplier(w, c, each, job->multiplier),
+                                        lam_mve_shift(w, c, each, job->shift), job->zero_point, job->low, job->high);
+    }
+}
+
+#endif
+
+/* Adds the sums of n inputs from x0 and from x1 on to the job's. */
+static inline void lam_mve_zeros_add(lam_mve_zeros_job *own, const int8_t *x0, const int8_t *x1, int32_t n)
+{
+#if LAM_MVE
+    register int32_t first __asm("r0") = own->totals[0];
+    register int32_t second __asm("r2") = own->totals[1];
+    __asm volatile(
+        "wlstp.8 lr, %[n], 2f\n"
+        "1:\n"
+        "vldrb.8 q0, [%[x0]], #16\n"
+        "vldrb.8 q1, [%[x1]], #16\n"
+        "vaddva.s8 %[first], q0\n"
+        "vaddva.s8 %[second], q1\n"
+        "letp lr, 1b\n"
+        "2:\n"
+        : [first] "+&r"(first), [second] "+&r"(second), [x0] "+&r"(x0), [x1] "+&r"(x1)
+        : [n] "r"(n)
+        : "lr", "q0", "q1", "memory");
+    own->totals[0] = first;
+    own->totals[1] = second;
+#else
+    for (int32_t i = 0; i < n; i++) {
+        own->totals[0] += x0[i];
+        own->totals[1] += x1[i];
+    }
+#endif
+}
+
+/* The sums of the inputs of the job's two pixels, of `rows` rows of n inputs: where its table has them, or of one row. */
+static inline LAM_MVE_FOLDED void lam_mve_zeros_sum(lam_mve_zeros_job *own, int32_t rows, int32_t n)
+{
+    own->totals[0] = 0;
+    own->totals[1] = 0;
+    if (rows == 1) {
+        lam_mve_zeros_add(own, own->job.x0, own->job.x1, n);
+    } else {
+        for (int32_t i = 0; i < rows; i++) {
+            lam_mve_zeros_add(own, own->job.table[2 * i], own->job.table[2 * i + 1], n);
+        }
+    }
+}
+
+/* The sum of the inputs of the job's one pixel. */
+static inline void lam_mve_zeros_sum_one(lam_mve_zeros_job *own, int32_t n)
+{
+#if LAM_MVE
+    const int8_t *x = own->job.x0;
+    register int32_t sum __asm("r0") = 0;
+    __asm volatile(
+        "wlstp.8 lr, %[n], 2f\n"
+        "1:\n"
+        "vldrb.8 q0, [%[x]], #16\n"
+        "vaddva.s8 %[sum], q0\n"
+        "letp lr, 1b\n"
+        "2:\n"
+        : [sum] "+&r"(sum), [x] "+&r"(x)
+        : [n] "r"(n)
+        : "lr", "q0", "memory");
+    own->totals[0] = sum;
+#else
+    own->totals[0] = 0;
+    for (int32_t i = 0; i < n; i++) {
+        own->totals[0] += own->job.x0[i];
+    }
+#endif
+}
+
+/* As lam_mve_row_pairs, of rows of chunks * 16 inputs; the loop takes `turn` chunks at a time, 1 to 6. */
+static inline LAM_MVE_FOLDED void lam_mve_zeros_pairs(lam_mve_zeros_job *own, int mode, int each, int full, int32_t rows,
+                                                      int32_t chunks, int32_t turn)
+{
+#if LAM_MVE
+    LAM_MVE_ZEROS_JOB(held);
+    if (chunks != turn) {
+        own->job.turns = chunks / turn;
+    }
+    LAM_MVE_FORM(LAM_MVE_ZEROS_PAIRS_OF);
+#else
+    lam_mve_job *const job = &own->job;
+    const int32_t inputs = 16 * rows * chunks, words = lam_mve_head(each) + 8 * rows * chunks + 1;
+    LAM_UNUSED(full);
+    LAM_UNUSED(turn);
+    for (const int32_t *w = job->w; w != job->end; w += words, job->y0 += 4, job->y1 += 4) {
+        lam_mve_zeros_block(own, w, 0, rows, 16 * chunks, inputs, job->y0, mode, each);
+        lam_mve_zeros_block(own, w, 1, rows, 16 * chunks, inputs, job->y1, mode, each);
+    }
+#endif
+}
+
+/* As lam_mve_vector. */
+static inline LAM_MVE_FOLDED void lam_mve_zeros_vector(lam_mve_zeros_job *own, int mode, int each, int32_t turn)
+{
+#if LAM_MVE
+    LAM_MVE_ZEROS_JOB(held);
+    own->job.turns = own->job.count / (16 * turn);
+    LAM_MVE_FORM(LAM_MVE_ZEROS_VECTOR_OF);
+#else
+    lam_mve_job *const job = &own->job;
+    LAM_UNUSED(turn);
+    for (const int32_t *w = job->w; w != job->end; w += lam_mve_head(each) + 8 * job->chunks + 1, job->y0 += 4) {
+        lam_mve_zeros_block(own, w, 0, 1, 1, job->count, job->y0, mode, each);
+    }
+#endif
+}
+
+#endif /* LAM_MVE_ZEROS_H */

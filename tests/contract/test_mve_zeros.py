@@ -1,0 +1,97 @@
+"""Helium's kernels on weights of 4 bits with own zero points equal golden, in plain C and on the emulated chip.
+
+Each form, with what it leaves over: chunks of inputs, pixels, channels, rows that are read where they lie, edges.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from codegen.emulator import build_and_run
+from codegen.ir.form import Form
+from codegen.ir.graph import Graph
+from codegen.ir.quant import MODES
+from codegen.kernels import find_form
+from codegen.laws import graph_of as build_graph
+from codegen.laws import make_project, sources_of
+from codegen.target import load_target
+from tests.contract.case import S8, U8, Case, t, window
+from tests.contract.test_kernels import differences, in_one_mode
+from tests.contract.test_x86_kernels import ONE, SAME, conv, in_few, in_own
+from tests.support.sanitizers import REPORTS
+from tests.support.tools import require_tool
+
+CHIP, LEVEL = "cortex-m55", "armv81m_mve"
+
+
+def cases() -> list[Case]:
+    found = [
+        case
+        for mode in MODES
+        for case in (
+            # columns: in place and copied, of one to four vectors
+            conv(mode, t(S8, 1, 3, 7, 8), ONE, ONE, 12),
+            conv(mode, t(S8, 1, 5, 8, 16), ONE, ONE, 9, relu=True),
+            conv(mode, t(U8, 1, 4, 9, 27), ONE, ONE, 10, unsigned=True),
+            conv(mode, t(S8, 1, 4, 25, 64), ONE, ONE, 21, single_factor=True),
+            conv(mode, t(S8, 1, 5, 7, 3), SAME, SAME, 16),
+            # pairs: windows, rows where they lie (one vector each, three, several turns), in place
+            conv(mode, t(U8, 1, 5, 7, 12), SAME, SAME, 8, unsigned=True, relu=True),
+            conv(mode, t(S8, 1, 6, 9, 16), SAME, SAME, 10),
+            conv(mode, t(S8, 1, 5, 8, 32), SAME, SAME, 8, relu=True),
+            conv(mode, t(S8, 1, 6, 7, 64), window(2, 1, 1, 0, 1), window(2, 1, 1, 0, 1), 8),
+            conv(mode, t(S8, 1, 6, 9, 16), window(5, 2, 1, 2, 2), window(7, 1, 1, 3, 3), 5, single_factor=True),
+            conv(mode, t(S8, 1, 4, 6, 112), ONE, ONE, 8),
+            conv(mode, t(S8, 1, 4, 6, 96), ONE, ONE, 6),
+            conv(mode, t(S8, 1, 4, 6, 80), window(1, 2), window(1, 2), 6, unsigned=True),
+            # vectors, with a part of one and in turns
+            conv(mode, t(S8, 1, 1, 1, 64), ONE, ONE, 12, relu=True),
+            conv(mode, t(U8, 1, 1, 1, 75), ONE, ONE, 7),
+            conv(mode, t(S8, 1, 1, 1, 32), ONE, ONE, 5, single_factor=True),
+            # depthwise
+            conv(mode, t(S8, 1, 6, 11, 24), SAME, SAME, 24, depthwise=True),
+            conv(mode, t(U8, 1, 7, 9, 9), window(3, 2, 1, 0, 1), window(3, 2, 1, 1, 1), 9, depthwise=True, relu=True),
+            conv(mode, t(S8, 1, 7, 8, 6), window(5, 1, 1, 2, 2), window(5, 1, 1, 2, 2), 6, depthwise=True),
+            conv(mode, t(S8, 1, 6, 7, 16), SAME, SAME, 16, depthwise=True, single_factor=True, unsigned=True),
+        )
+    ]
+    return [in_own(in_few(case, -8)) for case in found]
+
+
+def forms_of(graph: Graph) -> list[Form]:
+    found = [find_form(graph.view(node), LEVEL) for node in graph.nodes]
+    return [form for form in found if form is not None]
+
+
+def test_every_case_is_packed_and_every_form_is_among_them() -> None:
+    graph = build_graph(cases())
+    forms = forms_of(graph)
+    assert len(forms) == len(graph.nodes)
+    assert all(form.context.own for form in forms)
+    dense = [form.context for form in forms if form.kernel != "mve_depthwise"]
+    assert {k.form for k in dense} == {"columns", "pairs", "vector"}
+    assert {k.rows for k in dense if k.form == "pairs"} >= {1, 2, 3}
+    assert {k.turn for k in dense if k.form == "pairs"} >= {1, 3, 4, 6}
+    assert {form.context.vectors > 1 for form in forms if form.kernel == "mve_depthwise"} == {False, True}
+
+
+def test_they_equal_golden_in_plain_c(tmp_path: Path) -> None:
+    require_tool("gcc")
+    graph = build_graph(cases())
+    assert differences(graph, make_project(graph, tmp_path, LEVEL), "gcc", f"-O1 {REPORTS}") == []
+
+
+def test_they_equal_golden_on_the_emulated_chip(tmp_path: Path) -> None:
+    """In one mode each, for size and for speed, which unroll otherwise."""
+    target = load_target(CHIP)
+    assert target.toolchain
+    assert target.board
+    require_tool(target.toolchain.cc, target.toolchain.size, target.board.emulator[0])
+    main = tmp_path / "main.c"
+    main.write_text("int kernels_selftest(void);\nint main(void)\n{\n    return kernels_selftest() != 0;\n}\n")
+    chosen = in_one_mode(cases())
+    for level in ("-Os", "-O3"):
+        folder = tmp_path / level
+        sources, folders = sources_of(make_project(build_graph(chosen), folder, LEVEL))
+        how = {"timeout_s": 300.0, "opt_level": level, "workdir": folder / "build"}
+        assert build_and_run(target, [*sources, main], folders, {}, **how).exit_code == 0

@@ -33,7 +33,7 @@ def _steps(project: Path, input_bytes: int) -> int:
         "LAM_PROFILE_MASK": "0xff",
         "LAM_PROFILE_INPUT_BYTES": str(input_bytes),
     }
-    argv = [
+    argv: list[str | Path] = [
         *compiler_words(),
         *("-std=c99", *host_flags(None), "-static"),
         *(f"-D{name}={value}" for name, value in defines.items()),

@@ -195,7 +195,7 @@ def _write(draft: Draft, part: Part) -> Iterator[str]:
     needed = [min(strip.spans[read].start for strip in strips[k:]) for k in range(len(strips))]
     for number, strip in enumerate(strips, 1):
         if part.frees and needed[number - 1] > held.span.start:
-            held = _left(draft, part, held, Span(needed[number - 1], held.span.stop), number)
+            held = _left(draft, part, held, Span(needed[number - 1], held.span.stop), f"{read}.left{number}")
             yield draft.nodes[-1].name
         last = _write_strip(draft, part.axis, strip, number, {read: held})[whole]
         if joined:
@@ -210,20 +210,21 @@ def _write(draft: Draft, part: Part) -> Iterator[str]:
             yield draft.nodes[-1].name
 
 
-def _left(draft: Draft, part: Part, held: _Held, span: Span, number: int) -> _Held:
-    """Write what gives columns up."""
-    kind = draft.values[held.name].type
-    made = narrowed(kind, part.axis, span)
+def _left(draft: Draft, part: Part, held: _Held, span: Span, name: str) -> _Held:
+    """Write what gives up the columns of a part's input that are not of the span."""
+    kind = narrowed(draft.values[held.name].type, part.axis, span)
     start = [0] * len(kind.shape)
     start[part.axis] = span.start - held.span.start
-    base = entry(draft.graph, part.start, part.stop)
-    name = draft.value(f"{base}.left{number}", made)
-    draft.insert(Slice(tuple(start), made.shape, (1,) * len(start), over=True), [held.name], name)
-    return _Held(name, span)
+    left = draft.value(name, kind)
+    draft.insert(Slice(tuple(start), kind.shape, (1,) * len(start), over=True), [held.name], left)
+    return _Held(left, span)
 
 
 def _write_strip(draft: Draft, axis: int, strip: Strip, number: int, outer: Mapping[str, _Held]) -> dict[str, str]:
-    """Write a strip; gives each tensor of the part by the name that it has there.  `outer`: what is left of its input."""
+    """Write a strip; gives each tensor of the part by the name that it has there.
+
+    `outer`: what is left of the part's input.
+    """
     graph, names, pieces = draft.graph, dict[str, str](), dict[tuple[str, Span], str]()
 
     def piece(value: str, span: Span) -> str:

@@ -146,8 +146,10 @@ def mcunet_vww(size: int = 80) -> onnx.ModelProto:
     return net.model(net.classify(x, 2))
 
 
-def unjoined(name: str, size: int, channels: Sequence[int], table: Sequence[tuple[int, int, int, int]]) -> onnx.ModelProto:
-    """Blocks of three convolutions without sums around them, as msf-CNN (Huang and Baccelli, NeurIPS 2025) takes networks.
+def unjoined(
+    name: str, size: int, channels: Sequence[int], table: Sequence[tuple[int, int, int, int]]
+) -> onnx.ModelProto:
+    """Blocks of three convolutions without sums around them, as networks of msf-CNN are (Huang and Baccelli, 2025).
 
     `table`: expansion, channels, window and stride of each block; the first may be no block, but a depthwise and a
     pointwise convolution (expansion 0).  `channels`: of the first convolution, and of one at the end where it has two.

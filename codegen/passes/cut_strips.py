@@ -91,16 +91,26 @@ def strips_of(graph: Graph, part: Part) -> tuple[Strip, ...] | None:
     return found if all(len(strip.nodes) == part.stop - part.start for strip in found) else None
 
 
-def strip_of(graph: Graph, part: Part, wanted: Span) -> Strip:
-    """What of the part's last tensor is wanted, and all that it needs, as far back as that can be cut."""
+def strip_of(
+    graph: Graph, part: Part, wanted: Span, known: dict[tuple[int, Span], StripNode | None] | None = None
+) -> Strip:
+    """What of the part's last tensor is wanted, and all that it needs, as far back as that can be cut.
+
+    `known`: nodes of strips of columns by what they make, which are kept there.
+    """
+    kept = {} if known is None else known
     (name,) = graph.nodes[part.stop - 1].outputs
     spans, nodes = {name: wanted}, list[StripNode]()
     cut_one = _columns_of if part.axis == COLUMNS else _channels_of
     for index in reversed(range(part.start, part.stop)):
         node = graph.nodes[index]
         out = node.outputs[0]
-        known = len(node.outputs) == 1 and out in spans
-        cut = cut_one(graph, node, spans[out], first=index == part.start) if known else None
+        if len(node.outputs) > 1 or out not in spans:
+            break
+        key = (index, spans[out])
+        if key not in kept:
+            kept[key] = cut_one(graph, node, spans[out], first=index == part.start)
+        cut = kept[key]
         if cut is None:
             break
         nodes.append(cut)

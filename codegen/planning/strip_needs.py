@@ -66,7 +66,8 @@ class StripNeeds:
         self.number = {name: k for k, name in enumerate(rows.height)}
         self._cuts: dict[int, Cut] = {}
         self._insides: dict[int, Mapping[int, tuple[Array, Array]]] = {}
-        self._tiles: dict[object, tuple[int, int]] = {}
+        self._nodes: dict[tuple[int, Span], StripNode | None] = {}
+        self._tiles: dict[tuple[str, Span], tuple[int, int]] = {}
 
     def cut(self, stop: int) -> Cut:
         """The strips that end with the node before `stop`."""
@@ -75,7 +76,7 @@ class StripNeeds:
             edges = [*range(0, wide, -(-wide // MOST_STRIPS)), wide]
             pairs = np.array(list(combinations(range(len(edges)), 2)))
             whole = Part(0, stop, 1)
-            strips = [strip_of(self.graph, whole, Span(edges[a], edges[b])) for a, b in pairs]
+            strips = [strip_of(self.graph, whole, Span(edges[a], edges[b]), self._nodes) for a, b in pairs]
             tiles = [[self._tile(node) for node in reversed(strip.nodes)] for strip in strips]
             self._cuts[stop] = Cut(
                 edges,
@@ -90,9 +91,9 @@ class StripNeeds:
 
     def _tile(self, cut: StripNode) -> tuple[int, int]:
         """Products of a strip's node, and the scratch that it takes turns in with the others."""
-        node, view = self._numbers[cut.node.name], self.graph.view(cut.node)
-        key = (node, cut.makes, *cut.reads.values())
+        key = (cut.node.name, cut.makes)
         if key not in self._tiles:
+            node, view = self._numbers[cut.node.name], self.graph.view(cut.node)
             read = zip(cut.node.inputs, view.ins, strict=True)
             ins = tuple(narrowed(t, COLUMNS, cut.reads[n]) if n in cut.reads else t for n, t in read)
             outs = (narrowed(view.outs[0], COLUMNS, cut.makes),)

@@ -89,11 +89,15 @@ class Field:
 
 @record
 class Scratch:
-    """A part of a kernel's scratch: its bytes, and those it takes when rows come one by one, if that is less."""
+    """A part of a kernel's scratch: its bytes, and those it takes when rows come one by one, if that is less.
+
+    `least`: what a row as short as the node's touches of them, if that is known.
+    """
 
     name: str
     bytes: int
     row_bytes: int | None = None
+    least: int | None = None
 
 
 @record

@@ -13,6 +13,7 @@ from codegen.kernels.choose import (
     leaner,
     packing_growth,
     select_kernels,
+    slim,
     spare_growth,
 )
 from codegen.kernels.slices import channel_slice, cuts, same_function
@@ -37,6 +38,7 @@ __all__ = [
     "params_needs",
     "same_function",
     "select_kernels",
+    "slim",
     "spare_growth",
     "target_problems",
 ]

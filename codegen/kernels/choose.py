@@ -236,6 +236,12 @@ def leaner(graph: Graph, kernels: Mapping[int, Form], target: Target, table: Ker
     return found
 
 
+def slim(form: Form) -> Form:
+    """The form with no more scratch for a row than one as short as its own touches."""
+    parts = tuple(s if s.least is None else replace(s, row_bytes=s.least) for s in form.scratch)
+    return replace(form, scratch=parts)
+
+
 def packing_growth(form: Form, view: NodeView, table: KernelTable = TABLE) -> int:
     """Bytes by which the form's parameters exceed the fewest that a kernel would have for the node on its chip."""
     return form.params_bytes - min(f.params_bytes for f in table.fitting(view, form.features))

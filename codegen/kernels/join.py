@@ -36,7 +36,8 @@ def _joined(node: NodeOf[Concat], outer: int | str, lengths: list[int], *, by_ro
         kind = node.ins[index]
         x = _source(node, index, row_elements(kind.shape) if by_rows and row_count(kind.shape) > 1 else 0)
         loops = (Loop(outer, total, length), Loop(length, 1, 1))
-        moves.append(move(x, kind.dtype.ctype, loops, dst=start, lut=_table(node.op, index)))
+        over = node.op.over and index == 0
+        moves.append(move(x, kind.dtype.ctype, loops, dst=start, lut=_table(node.op, index), overlaps=over))
         start += length
     return MoveContext(node.op.y_dtype.bytes, tuple(moves))
 

@@ -26,10 +26,13 @@ def positions(indices: Sequence[int]) -> Field:
     return Field("position", np.array(indices, np.int32))
 
 
-def one_move(node: NodeView, loops: Sequence[Loop], *, src: int = 0, phases: int = 1, phase: int = 0) -> MoveContext:
+def one_move(
+    node: NodeView, loops: Sequence[Loop], *, src: int = 0, phases: int = 1, phase: int = 0, overlaps: bool = False
+) -> MoveContext:
     """The context of a kernel that copies one box from its first row pointer."""
     kind = node.ins[0].dtype
-    return MoveContext(kind.bytes, (move("rows[0]", kind.ctype, loops, src=src),), (), phases, phase)
+    moves = (move("rows[0]", kind.ctype, loops, src=src, overlaps=overlaps),)
+    return MoveContext(kind.bytes, moves, (), phases, phase)
 
 
 # Transpose
@@ -59,7 +62,7 @@ def _fit_slice(node: NodeOf[Slice]) -> Fit:
     picks = ((0, 1, 1), (0, 1, 1), *zip(op.starts, op.sizes, op.steps, strict=True))[-2:]
     (w_start, _, w_step), (c_start, _, c_step) = picks
     loops = box_loops((wide, deep), (deep, 1), (w_step * deep_in, c_step))
-    return Fit(one_move(node, loops, src=w_start * deep_in + c_start))
+    return Fit(one_move(node, loops, src=w_start * deep_in + c_start, overlaps=op.over))
 
 
 def _fit_gather(node: NodeOf[Gather]) -> Fit:

@@ -18,7 +18,7 @@ import numpy as np
 
 from codegen.ir.op import SAME_ROW, Limit, RowRule
 from codegen.ir.quant import Array, DType, Quant, TensorType
-from codegen.ops.answers import Types, moved_axis, never_in_place, no_macs, row_numbers, row_rule
+from codegen.ops.answers import Types, moved_axis, no_macs, row_numbers, row_rule
 from codegen.ops.limits import EIGHT_BIT, limit, require
 from codegen.ops.lut import look_up
 from codegen.records import record
@@ -26,12 +26,16 @@ from codegen.records import record
 
 @record
 class Concat:
-    """Tensors joined along `axis`; one table or None per input."""
+    """Tensors joined along `axis`; one table or None per input.
+
+    `over`: columns or channels are joined to those of the first input, whose rows are moved to where they lie then.
+    """
 
     axis: int
     tables: tuple[tuple[int, ...] | None, ...]
     y_dtype: DType
     y_quant: Quant | None
+    over: bool = False
 
     limits: ClassVar[tuple[Limit, ...]] = (
         limit(
@@ -75,5 +79,8 @@ class Concat:
         return row_rule(np.concatenate(parts, axis=self.axis).ravel().tolist())
 
     macs = no_macs
-    in_place = never_in_place
     in_layout = moved_axis
+
+    def in_place(self, index: int, ins: Types, outs: Types) -> bool:
+        """A row of the first input may be moved as it is read, if that is said."""
+        return self.over and index == 0 and self.tables[0] is None and self.axis >= len(outs[0].shape) - 2

@@ -26,11 +26,15 @@ from codegen.records import record
 
 @record
 class Slice:
-    """Every step-th element of each axis."""
+    """Every step-th element of each axis.
+
+    `over`: neighbouring columns are kept, and their rows are moved to where they lie then.
+    """
 
     starts: tuple[int, ...]
     sizes: Shape
     steps: tuple[int, ...]
+    over: bool = False
 
     moves_only: ClassVar[bool] = True
     limits: ClassVar[tuple[Limit, ...]] = ()
@@ -55,7 +59,12 @@ class Slice:
         return row_rule(row_numbers(x)[self._picked(max(len(x) - 2, 0))].ravel().tolist())
 
     macs = no_macs
-    in_place = never_in_place
+
+    def in_place(self, index: int, ins: Types, outs: Types) -> bool:
+        """A row may be moved as it is read, if that is said."""
+        x, y = ins[0].shape, outs[0].shape
+        columns = len(x) > 1 and (*x[:-2], x[-1]) == (*y[:-2], y[-1])
+        return self.over and columns and set(self.steps) == {1}
 
     def _picked(self, axes: int) -> tuple[Array, ...]:
         """Open-mesh indices of the first `axes` axes."""

@@ -2,6 +2,7 @@
 
 A part is a run of nodes that reads one tensor, and of which one tensor is read behind it.  Rows flow in a strip as in
 any group, but are short: so are the rings that hold them.  What a strip makes is joined to what those before it made.
+Columns of the input that no later strip reads may be given up behind each, so that there is room for what it made.
 Strips of channels begin with a layer of which each makes some outputs, and go on channel by channel: nothing is made
 twice.  Whether that pays is for the planner to say, hence it is not in `PASSES`.
 """
@@ -31,15 +32,23 @@ _CHANNELS_AT_A_TIME = 16
 
 @record
 class Part:
-    """Nodes [start, stop) of a graph, to run in so many strips along an axis."""
+    """Nodes [start, stop) of a graph, to run in so many strips along an axis.
+
+    They are about equally long, or end where `ends` says, all but the last one.  `frees`: behind each strip of columns
+    those of the input go that no later one reads; nothing else may read it.
+    """
 
     start: int
     stop: int
     strips: int
     axis: int = COLUMNS
+    frees: bool = False
+    ends: tuple[int, ...] = ()
 
     def edges(self, length: int) -> list[int]:
         """Where strips of `length` begin, and its end."""
+        if self.ends:
+            return [0, *self.ends, length]
         unit = _CHANNELS_AT_A_TIME if self.axis == CHANNELS and length >= self.strips * _CHANNELS_AT_A_TIME else 1
         return [length // unit * k // self.strips * unit for k in range(self.strips)] + [length]
 
@@ -74,29 +83,34 @@ def entry(graph: Graph, start: int, stop: int) -> str | None:
     return next(iter(outer)) if len(outer) == 1 else None
 
 
-def strips_of(graph: Graph, part: Part, *, shorter: bool = False) -> tuple[Strip, ...] | None:
-    """The strips of a part, in order; None where some operator cannot be cut so.
-
-    `shorter`: as far back as operators of the part can, in all strips the same ones.
-    """
+def strips_of(graph: Graph, part: Part) -> tuple[Strip, ...] | None:
+    """The strips of a part, in order; None where some operator cannot be cut so."""
     (name,) = graph.nodes[part.stop - 1].outputs
     edges = part.edges(graph.type(name).shape[part.axis])
-    found = [_strip(graph, part, name, Span(a, b)) for a, b in pairwise(edges)]
-    least = min(len(strip.nodes) for strip in found)
-    if least < part.stop - part.start and not shorter:
-        return None
-    return tuple(replace(strip, nodes=strip.nodes[len(strip.nodes) - least :]) for strip in found)
+    found = tuple(strip_of(graph, part, Span(a, b)) for a, b in pairwise(edges))
+    return found if all(len(strip.nodes) == part.stop - part.start for strip in found) else None
 
 
-def _strip(graph: Graph, part: Part, name: str, wanted: Span) -> Strip:
-    """What of the part's last tensor is wanted, and all that it needs, as far back as that can be cut."""
+def strip_of(
+    graph: Graph, part: Part, wanted: Span, known: dict[tuple[int, Span], StripNode | None] | None = None
+) -> Strip:
+    """What of the part's last tensor is wanted, and all that it needs, as far back as that can be cut.
+
+    `known`: nodes of strips of columns by what they make, which are kept there.
+    """
+    kept = {} if known is None else known
+    (name,) = graph.nodes[part.stop - 1].outputs
     spans, nodes = {name: wanted}, list[StripNode]()
     cut_one = _columns_of if part.axis == COLUMNS else _channels_of
     for index in reversed(range(part.start, part.stop)):
         node = graph.nodes[index]
         out = node.outputs[0]
-        known = len(node.outputs) == 1 and out in spans
-        cut = cut_one(graph, node, spans[out], first=index == part.start) if known else None
+        if len(node.outputs) > 1 or out not in spans:
+            break
+        key = (index, spans[out])
+        if key not in kept:
+            kept[key] = cut_one(graph, node, spans[out], first=index == part.start)
+        cut = kept[key]
         if cut is None:
             break
         nodes.append(cut)
@@ -156,7 +170,7 @@ def narrowed(kind: TensorType, axis: int, span: Span) -> TensorType:
 def cut_strips(graph: Graph, parts: Sequence[Part]) -> tuple[Graph, frozenset[str]]:
     """The graph with these parts in strips, which `strips_of` finds; they follow one another.
 
-    And the names of the nodes that end a strip behind which another one begins.
+    And the names of the nodes that end a strip behind which another one begins, or that give columns up.
     """
     draft, ends = Draft(graph), list[str]()
     begins = {part.start: part for part in parts}
@@ -171,20 +185,34 @@ def cut_strips(graph: Graph, parts: Sequence[Part]) -> tuple[Graph, frozenset[st
     return result, frozenset(ends)
 
 
+@record
+class _Held:
+    """What is left of a part's input: the value that has it, and which columns it has."""
+
+    name: str
+    span: Span
+
+
 def _write(draft: Draft, part: Part) -> Iterator[str]:
-    """Write a part; gives the names of nodes that end its strips but the last one."""
+    """Write a part; gives the names of nodes that end its strips but the last one, and of what gives columns up."""
     graph = draft.graph
     end = graph.nodes[part.stop - 1]
     (whole,) = end.outputs
-    strips, joined = strips_of(graph, part), ""
+    strips, joined, read = strips_of(graph, part), "", entry(graph, part.start, part.stop)
     assert strips is not None, "the planner asks first"
+    assert read is not None, "a part reads one tensor"
+    held = _Held(read, Span(0, graph.type(read).shape[part.axis]))
+    needed = [min(strip.spans[read].start for strip in strips[k:]) for k in range(len(strips))]
     for number, strip in enumerate(strips, 1):
-        last = _write_strip(draft, part.axis, strip, number)[whole]
+        if part.frees and needed[number - 1] > held.span.start:
+            held = _left(draft, part, held, Span(needed[number - 1], held.span.stop), f"{read}.left{number}")
+            yield draft.nodes[-1].name
+        last = _write_strip(draft, part.axis, strip, number, {read: held})[whole]
         if joined:
             kind = graph.type(whole)
             now = narrowed(kind, part.axis, Span(0, strip.spans[whole].stop))
             out = whole if number == len(strips) else draft.value(f"{whole}.strips{number}", now)
-            join = Concat(part.axis, (None, None), kind.dtype, kind.quant)
+            join = Concat(part.axis, (None, None), kind.dtype, kind.quant, over=True)
             draft.insert(join, [joined, last], out, end.source, name=f"{end.name}.strips{number}")
             last = out
         joined = last
@@ -192,22 +220,35 @@ def _write(draft: Draft, part: Part) -> Iterator[str]:
             yield draft.nodes[-1].name
 
 
-def _write_strip(draft: Draft, axis: int, strip: Strip, number: int) -> dict[str, str]:
-    """Write a strip; gives each tensor of the part by the name that it has there."""
+def _left(draft: Draft, part: Part, held: _Held, span: Span, name: str) -> _Held:
+    """Write what gives up the columns of a part's input that are not of the span."""
+    kind = narrowed(draft.values[held.name].type, part.axis, span)
+    start = [0] * len(kind.shape)
+    start[part.axis] = span.start - held.span.start
+    left = draft.value(name, kind)
+    draft.insert(Slice(tuple(start), kind.shape, (1,) * len(start), over=True), [held.name], left)
+    return _Held(left, span)
+
+
+def _write_strip(draft: Draft, axis: int, strip: Strip, number: int, outer: Mapping[str, _Held]) -> dict[str, str]:
+    """Write a strip; gives each tensor of the part by the name that it has there.
+
+    `outer`: what is left of the part's input.
+    """
     graph, names, pieces = draft.graph, dict[str, str](), dict[tuple[str, Span], str]()
 
     def piece(value: str, span: Span) -> str:
         """So much of a tensor, which is there or is picked."""
         kind = graph.type(value)
-        held = strip.spans[value] if value in names else Span(0, kind.shape[axis])
-        if span == held:
-            return names.get(value, value)
+        held = outer[value] if value in outer else _Held(names[value], strip.spans[value])
+        if span == held.span:
+            return held.name
         if (value, span) not in pieces:
-            start, shape = [0] * len(kind.shape), list(graph.type(value).shape)
-            start[axis], shape[axis] = span.start - held.start, len(span)
+            start, shape = [0] * len(kind.shape), list(kind.shape)
+            start[axis], shape[axis] = span.start - held.span.start, len(span)
             pieces[value, span] = draft.value(f"{value}.strip{number}", narrowed(kind, axis, span))
             pick = Slice(tuple(start), tuple(shape), (1,) * len(shape))
-            draft.insert(pick, [names.get(value, value)], pieces[value, span])
+            draft.insert(pick, [held.name], pieces[value, span])
         return pieces[value, span]
 
     for cut in strip.nodes:

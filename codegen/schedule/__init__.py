@@ -4,7 +4,7 @@
 Program by the shadow run.
 """
 
-from codegen.schedule.demand import Flows, Process, made_shares
+from codegen.schedule.demand import Flows, Process, Rows, made_shares
 from codegen.schedule.fits import limit_unreachable, misfits, weights_notes
 from codegen.schedule.live import find_peak, group_title, residents, used_bytes
 from codegen.schedule.order import order_nodes
@@ -15,6 +15,7 @@ __all__ = [
     "BALANCED",
     "Flows",
     "Process",
+    "Rows",
     "Scheduler",
     "find_peak",
     "group_title",

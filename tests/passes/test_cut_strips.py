@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -77,6 +78,25 @@ def test_every_part_in_strips_gives_the_same_numbers(graph: Graph) -> None:
         assert macs(cut) >= macs(graph) or graph.name == "conv_chain"  # whose pooling leaves a column out
         if part.axis == CHANNELS:
             assert macs(cut) == macs(graph)
+
+
+@pytest.mark.parametrize("graph", [inverted(), inverted(2), conv_chain()], ids=lambda g: g.name)
+def test_strips_may_end_anywhere_and_give_up_what_they_have_read(graph: Graph) -> None:
+    rng, given_up = np.random.default_rng(4), 0
+    for part in (p for p in parts_of(graph, range(3, 5)) if p.axis == COLUMNS):
+        wide = graph.type(graph.nodes[part.stop - 1].outputs[0]).shape[COLUMNS]
+        ends = tuple(sorted((rng.permutation(wide - 1)[: part.strips - 1] + 1).tolist()))
+        uneven = replace(part, ends=ends)
+        if not fits(graph, uneven):  # a strip of it would read nothing
+            continue
+        there, less = check(graph, [uneven]), check(graph, [replace(uneven, frees=True)])
+        assert macs(there) == macs(less)
+        left = [node for node in less.nodes if isinstance(node.op, Slice) and node.op.over]
+        sizes = [less.type(node.outputs[0]).shape[COLUMNS] for node in left]
+        assert sizes == sorted(sizes, reverse=True)
+        assert all(less.type(node.inputs[0]).shape[COLUMNS] > size for node, size in zip(left, sizes, strict=True))
+        given_up += len(left)
+    assert given_up
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -49,6 +49,8 @@ OUTSIDE = 0.3
 """Share of networks of one input, which is not streamed, whose input lies outside the arena."""
 STRIPS = 0.3
 """Share of those for chips without a scratchpad of which a part runs in strips, where one can."""
+UNEVEN = 0.6
+"""Share of those in columns whose strips end anywhere, and give up columns that were read."""
 MEMORIES = 0.2
 """Share of the others for chips with three working memories."""
 PLENTY = 1 << 21
@@ -174,7 +176,15 @@ def _in_strips(graph: Graph, random: np.random.Generator) -> Graph:
             count = int(random.integers(2, 6))
             if shape[axis] >= count:
                 found += [part for start in range(stop) if fits(graph, part := Part(start, stop, count, axis))]
-    return cut_strips(graph, [found[random.integers(len(found))]])[0] if found else graph
+    return cut_strips(graph, [_drawn_ends(graph, found[random.integers(len(found))], random)])[0] if found else graph
+
+
+def _drawn_ends(graph: Graph, part: Part, random: np.random.Generator) -> Part:
+    """The part, perhaps in strips of columns that end anywhere and give up those that were read."""
+    wide = graph.type(graph.nodes[part.stop - 1].outputs[0]).shape[part.axis]
+    ends = tuple(sorted((random.permutation(wide - 1)[: part.strips - 1] + 1).tolist()))
+    other = replace(part, ends=ends, frees=True) if random.random() < UNEVEN else part
+    return other if part.axis == COLUMNS and fits(graph, other) else part
 
 
 def fits(graph: Graph, part: Part) -> bool:

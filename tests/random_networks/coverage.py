@@ -77,6 +77,7 @@ def features(found: Planned) -> set[str]:
         "an input outside": any(r.given for r in plan.regions),
         "strips of columns": any(".strip1" in n.name and isinstance(n.op, Slice) for n in plan.graph.nodes),
         "strips that are joined": any(".strips2" in n.name for n in plan.graph.nodes),
+        "strips that give up columns": any(isinstance(n.op, Slice) and n.op.over for n in plan.graph.nodes),
         "weights of few bits": any(v.type.bits for v in plan.graph.values.values()),
         "weights with zero points of their own": any(v.type.apart for v in plan.graph.values.values()),
         "a limit": case.options.arena_limit is not None,

@@ -146,6 +146,42 @@ def mcunet_vww(size: int = 80) -> onnx.ModelProto:
     return net.model(net.classify(x, 2))
 
 
+def unjoined(
+    name: str, size: int, channels: Sequence[int], table: Sequence[tuple[int, int, int, int]]
+) -> onnx.ModelProto:
+    """Blocks of three convolutions without sums around them, as networks of msf-CNN are (Huang and Baccelli, 2025).
+
+    `table`: expansion, channels, window and stride of each block; the first may be no block, but a depthwise and a
+    pointwise convolution (expansion 0).  `channels`: of the first convolution, and of one at the end where it has two.
+    """
+    net = FloatNet(name, (3, size, size))
+    x = net.relu6(net.conv(net.x, channels[0], stride=2))
+    for expansion, out, kernel, stride in table:
+        y = net.relu6(net.conv(x, x.shape[1] * expansion, 1)) if expansion else x
+        x = net.conv(net.relu6(net.conv(y, y.shape[1], kernel, stride, groups=y.shape[1])), out, 1)
+    for out in channels[1:]:
+        x = net.relu6(net.conv(x, out, 1))
+    return net.model(only(net.net.onnx.GlobalAveragePool(x)))
+
+
+UNJOINED_MOBILENET = (
+    *((1, 5, 3, 1), (6, 8, 3, 2), (6, 8, 3, 1), (6, 11, 3, 2), (6, 11, 3, 1), (6, 11, 3, 1), (6, 22, 3, 2)),
+    *((6, 22, 3, 1), (6, 22, 3, 1), (6, 22, 3, 1), (6, 33, 3, 1), (6, 33, 3, 1), (6, 33, 3, 1), (6, 56, 3, 2)),
+    *((6, 56, 3, 1), (6, 56, 3, 1), (6, 112, 3, 1)),
+)
+UNJOINED_VWW = (
+    *((0, 8, 3, 1), (6, 16, 3, 2), (3, 16, 3, 1), (3, 16, 3, 1), (3, 24, 7, 2), (6, 24, 3, 1), (5, 24, 5, 1)),
+    *((6, 40, 7, 2), (6, 40, 7, 1), (6, 48, 3, 1), (4, 48, 3, 1), (5, 96, 5, 2), (5, 96, 3, 1), (4, 96, 3, 1)),
+    (3, 160, 7, 1),
+)
+UNJOINED_320K = (
+    *((0, 8, 3, 1), (3, 16, 7, 2), (5, 16, 3, 1), (5, 16, 7, 1), (4, 16, 5, 1), (5, 24, 5, 2), (5, 24, 5, 1)),
+    *((5, 24, 5, 1), (5, 40, 3, 2), (6, 40, 7, 1), (4, 40, 5, 1), (5, 48, 5, 1), (5, 48, 7, 1), (5, 48, 3, 1)),
+    *((6, 96, 3, 2), (5, 96, 7, 1), (4, 96, 3, 1), (5, 160, 7, 1)),
+)
+"""Networks as msf-CNN's authors publish them: channels of MobileNetV2 are a width's share without its fraction."""
+
+
 def resnet18(size: int = 224, classes: int = 1000) -> onnx.ModelProto:
     """ResNet-18 (He et al., CVPR 2016, table 1), projection shortcuts."""
     net = FloatNet(f"resnet18_{size}", (3, size, size))
@@ -204,6 +240,9 @@ NETWORKS: Mapping[str, Callable[[], onnx.ModelProto]] = {
     "resnet18_224": resnet18,
     "searched_96": searched,
     "mcunet_vww_80": mcunet_vww,
+    "unjoined_mobilenet_144": lambda: unjoined("unjoined_mobilenet_144", 144, (11, 448), UNJOINED_MOBILENET),
+    "unjoined_vww_80": lambda: unjoined("unjoined_vww_80", 80, (16,), UNJOINED_VWW),
+    "unjoined_320k_176": lambda: unjoined("unjoined_320k_176", 176, (16,), UNJOINED_320K),
 }
 """Float topologies by name."""
 

@@ -267,9 +267,14 @@ def _fit_pointwise(node: Node, wide: bool) -> Fit | None:
     groups, width = -(-piece // 4), row_pixels(y.shape)
     odd_at = _odd_at(y.shape[-1], groups, wide)
     k = PanelContext(sums.x.value, y.dtype.ctype, y.shape[-1], groups, piece, width, wide, odd_at, rq)
-    columns = Scratch("columns", 8 * _MOST_PIXELS * groups)
+    columns = Scratch("columns", 8 * _MOST_PIXELS * groups, least=8 * _at_a_time(width) * groups)
     params = (stream(sums, rq, groups=groups, pieces=1, wide=wide), _range(node.op.requant))
     return Fit(k, params, (columns,), _why(node, k, 4 * groups), in_place=True)
+
+
+def _at_a_time(width: int) -> int:
+    """Pixels that are made at a time in rows of so many: 4 are 2 and 2."""
+    return min(width, 2 if width == 4 else _MOST_PIXELS)
 
 
 def _fit_window(node: NodeOf[Conv2D], wide: bool, *, whole: bool = False) -> Fit | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,8 @@ def concat_cases() -> Iterator[Case]:
     yield Case("scaled", concat(3, 2, tables=(table, None)), (t(U8, 1, 2, 3, 4), t(S8, 1, 2, 3, 5)))
     yield Case("both_scaled", concat(3, 2, tables=(table, table[::-1])), (t(U8, 1, 2, 3, 4), t(S8, 1, 2, 3, 5)))
     yield Case("pixels", concat(2, 2), (t(S8, 1, 2, 3, 4), t(S8, 1, 2, 5, 4)))
+    yield Case("channels_over", replace(concat(3, 2), over=True), (t(S8, 1, 2, 3, 4), t(S8, 1, 2, 3, 5)))
+    yield Case("pixels_over", replace(concat(2, 2), over=True), (t(S8, 1, 2, 3, 4), t(S8, 1, 2, 5, 4)))
     yield Case("rows", concat(1, 2, tables=(None, table)), (t(S8, 1, 2, 3, 4), t(S8, 1, 5, 3, 4)))
     yield Case("batch", concat(0, 2, dtype=S16), (t(S16, 1, 2, 3, 4), t(S16, 2, 2, 3, 4)))
     yield Case("vector", concat(0, 2, dtype=F32), (t(F32, 3), t(F32, 4)))
@@ -182,6 +185,7 @@ def plain_cases() -> Iterator[Case]:
         (ops.Slice((0, 5, 0, 0), (1, 6, 4, 8), (1, -1, 1, 1)), x),
         (ops.Slice((1, 0, 0), (1, 4, 8), (1, 1, 1)), (3, 4, 8)),
         (ops.Slice((2,), (3,), (1,)), (7,)),
+        (ops.Slice((0, 0, 1, 0), (1, 6, 2, 8), (1, 1, 1, 1), over=True), x),
         (ops.Gather(1, (5, 0, 0, 3)), x),
         (ops.Gather(3, (7, 1)), x),
         (ops.Gather(0, (2, 0, 1, 1)), (3, 5)),

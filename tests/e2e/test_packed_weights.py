@@ -187,6 +187,7 @@ def of_tflite(kind: str, packed: bool, act: str = "int8") -> bytes:
     return model.bytes()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("act", ["int8", "int16"])
 @pytest.mark.parametrize("kind", ["CONV_2D", "DEPTHWISE_CONV_2D"])
 def test_int4_of_tflite_is_packed_and_golden_in_c(kind: str, act: str) -> None:

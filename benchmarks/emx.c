@@ -7,20 +7,29 @@ static float given[EMX_INPUTS], made[EMX_OUTPUTS];
 #ifdef EMX_BOARD
 #include "lam_board.h"
 
-/* Its larger tensors come from a heap: what one inference takes, one behind the other. */
+/* Its larger tensors come from a heap: one behind the other, each behind its size, so that what is held at once is known. */
 static uint64_t heap[EMX_HEAP / 8];
-static size_t taken;
+static size_t taken, held, most;
 
 void *malloc(size_t bytes)
 {
-    void *found = heap + taken;
-    taken += (bytes + 7) / 8;
-    return taken <= EMX_HEAP / 8 ? found : NULL;
+    size_t words = 1 + (bytes + 7) / 8;
+    uint64_t *found = heap + taken;
+    if (words > EMX_HEAP / 8 - taken) {
+        return NULL;
+    }
+    taken += words;
+    *found = bytes;
+    held += bytes;
+    most = held > most ? held : most;
+    return found + 1;
 }
 
 void free(void *p)
 {
-    (void)p;
+    if (p != NULL) {
+        held -= (size_t)((uint64_t *)p)[-1];
+    }
 }
 
 int main(void)
@@ -34,6 +43,8 @@ int main(void)
     after = lam_board_instructions();
     lam_board_puts("instructions ");
     lam_board_number(after - before);
+    lam_board_puts("\nheap ");
+    lam_board_number((uint32_t)most);
     lam_board_puts("\n");
     lam_board_exit(0);
 }

@@ -1,4 +1,4 @@
-"""The C of emx-onnx-cgen, the closest generator of float networks: its instructions on a chip, and its time here."""
+"""The C of emx-onnx-cgen, the closest generator of float networks: instructions, RAM on a chip, time here."""
 
 from __future__ import annotations
 
@@ -31,13 +31,19 @@ class Peer:
         check_program(argv, cwd=folder, timeout_s=_TIMEOUT_S)
         self.defines = {"EMX_SOURCE": '"net.c"', "EMX_INPUTS": str(inputs), "EMX_OUTPUTS": str(outputs)}
 
-    def instructions(self, chip: str) -> int:
-        """Of one inference on the emulated chip, at -O3."""
+    def on_chip(self, chip: str) -> tuple[int, int]:
+        """Instructions of one inference on the emulated chip, at -O3, and bytes of RAM.
+
+        Its static variables, those of its input and output among them as in our arena, and the most that it holds of
+        the heap at once.  No stack, where it has its smaller tensors.
+        """
         defines = {**self.defines, "EMX_BOARD": None, "EMX_HEAP": str(_HEAP)}
         how = {"opt_level": "-O3", "timeout_s": _TIMEOUT_S, "workdir": self.folder / "chip"}
         ran = build_and_run(load_target(chip), [HERE / "emx.c"], [self.folder], defines, count=True, **how)
         assert ran.exit_code == 0, ran
-        return int(ran.console.split()[-1])
+        _, instructions, _, heap = ran.console.split()
+        variables = ran.sections["data"] + ran.sections["bss"]
+        return int(instructions), variables - (_HEAP if variables >= _HEAP else 0) + int(heap)
 
     def runner(self, x: Array, wanted: Array, flags: tuple[str, ...]) -> Callable[[int], None]:
         """A function that runs it here a number of times; what it makes is near `wanted`."""

@@ -29,7 +29,7 @@ NAMES = ("resnet8", "kws", "vww", "ad")
 LARGE = "mobilenet_v2"
 CHIP, HOST, PLAIN = "cortex-m4", "host", "generic"
 HEADS = ("model", "MACs", "M instructions", "per MAC", "arena B", "here us", "/ ONNX Runtime", "/ plain kernels")
-EMX_HEADS = ("emx M instructions", "/ emx's", "here / emx")
+EMX_HEADS = ("emx M instructions", "/ emx's", "emx RAM B", "here / emx")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -59,7 +59,7 @@ def on_chip(name: str, sums: str) -> tuple[str, ...]:
 
 
 def beside_emx(name: str, given: argparse.Namespace, millions: float) -> tuple[str, ...]:
-    """Instructions of emx-onnx-cgen's C on the chip, ours as a share of them, and that of our time here."""
+    """Instructions of emx-onnx-cgen's C on the chip, ours as a share of them; its RAM; the share of its time here."""
     model = MODELS / "mlperf_tiny_onnx" / f"{name}_f32.onnx"
     fast = compile_file(model, Options(target=HOST, float_sums=given.sums))
     ports, _ = graph_ports(fast.imported)
@@ -69,11 +69,12 @@ def beside_emx(name: str, given: argparse.Namespace, millions: float) -> tuple[s
     (x,) = (sample[p.name] for p in ports)
     with tempfile.TemporaryDirectory(prefix="lamina-bench-") as folder:
         peer = Peer(given.emx, model, x.size, math.prod(wanted.shape), Path(folder) / "emx")
-        theirs = peer.instructions(CHIP) / 1e6
+        instructions, ram = peer.on_chip(CHIP)
+        theirs = instructions / 1e6
         ours = c_runner(fast, feeds[fast.graph.inputs[0].value], host_flags(), Path(folder) / "fast")
         _, _, ratio = in_pairs(ours, peer.runner(x, wanted, host_flags()), given.pairs)
     assert ratio is not None
-    return f"{theirs:.2f}", f"{millions / theirs:.2f}", f"{ratio:.2f}"
+    return f"{theirs:.2f}", f"{millions / theirs:.2f}", f"{ram:,}", f"{ratio:.2f}"
 
 
 def here(name: str, pairs: int, sums: str) -> tuple[str, ...]:

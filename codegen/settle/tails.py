@@ -1,7 +1,8 @@
 """Functions whose float result leaves the network: the last Softmax, Sigmoid, HardSigmoid or Tanh.
 
 Decides: that such a function, right behind a DequantizeLinear, is the integer operator with the scale that spans its
-range, 0 .. 1 or -1 .. 1.  What follows it may move elements only; any other float result at an output is refused.
+range, 0 .. 1 or -1 .. 1.  What follows it may move elements only; any other float result at an output is made of real
+numbers, by the layers that lead to it.
 """
 
 from __future__ import annotations

@@ -14,8 +14,10 @@ import pytest
 from codegen.golden.interpreter import run_graph
 from codegen.host import Network
 from codegen.ir.quant import Array
+from codegen.laws import sources_of
 from codegen.passes import simplify
 from tests.contract.test_kernels import make_project
+from tests.e2e.projects import SANITIZE, build, require_build, run
 from tests.support.node_graphs import Compilable, Refused, compilable, disagreement, fed, prefixed, side_by_side
 from tests.support.node_page import ONNX
 from tests.support.node_tests import node_tests
@@ -92,13 +94,13 @@ def same_bits(a: Array, b: Array) -> bool:
     return bool((both_nan | (a.view(f"u{a.itemsize}") == b.view(f"u{b.itemsize}"))).all())
 
 
-def wrong(chosen: list[Compilable], folder: Path, build: tuple[str, str]) -> dict[str, str]:
+def wrong(chosen: list[Compilable], folder: Path, how: tuple[str, str]) -> dict[str, str]:
     """What is wrong with each test, by name."""
     simple = [prefixed(simplify(made.graph), f"{i}/") for i, made in enumerate(chosen)]
     feeds = {f"{i}/{n}": x for i, made in enumerate(chosen) for n, x in fed(made).items()}
     together = side_by_side(simple)
     project = make_project(together, folder, "c99")
-    with Network(project, compiler=build[0], flags=build[1].split()) as network:
+    with Network(project, compiler=how[0], flags=how[1].split()) as network:
         actual = network.run_raw({i.value: feeds[i.value] for i in together.inputs})
     found = {}
     for made, graph in zip(chosen, simple, strict=True):
@@ -110,6 +112,14 @@ def wrong(chosen: list[Compilable], folder: Path, build: tuple[str, str]) -> dic
         if text:
             found[made.case.name] = text
     return found
+
+
+def self_tested(folder: Path) -> str:
+    """What the self-test of the project in this folder says, as a program that finds accesses beyond arrays."""
+    require_build("gcc", SANITIZE, folder)
+    sources, folders = sources_of(folder / "project")
+    main = folder / "project" / "test" / "main.c"
+    return run(build("gcc", SANITIZE, [*sources, main], folder / "selftest", includes=[f"-I{f}" for f in folders]))
 
 
 def compiled(names: list[str]) -> list[Compilable]:
@@ -142,3 +152,4 @@ def test_every_test_is_right_in_c(part: int, tmp_path: Path) -> None:
     require_tool("gcc")
     chosen = compiled(sorted(node_tests())[part::12])
     assert wrong(chosen, tmp_path, STRICT) == {}
+    assert self_tested(tmp_path) == "nodes: all vectors right\n"

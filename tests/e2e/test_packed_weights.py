@@ -15,6 +15,7 @@ from codegen.target import load_target
 from tests.support.float_models import INPUT, float_model, images
 from tests.support.onnx_files import onnx_model, ports_of
 from tests.support.shared import shared_dir
+from tests.support.tflite_models import Model
 from tests.support.tools import require_tool
 
 CHIPS = ("cortex-m4", "cortex-m55", "cortex-m3", "rv32imc")
@@ -183,6 +184,40 @@ def test_zero_points_of_their_own_cost_little_more_than_bytes(kind: str, target:
     assert few is not None
     assert bytes_ is not None
     assert few <= MOST * bytes_
+
+
+def of_tflite(kind: str, packed: bool, act: str = "int8") -> bytes:
+    """A TFLite file of one convolution whose weights are int4, or the same integers as int8."""
+    shape = {"CONV_2D": (16, 3, 3, 8), "DEPTHWISE_CONV_2D": (1, 3, 3, 8)}[kind]
+    outputs = shape[0] if kind == "CONV_2D" else shape[3]
+    model, scale = Model(), 0.5 if act == "int8" else 0.01
+    whole = np.random.default_rng(6).integers(-8, 8, shape).astype(np.int8)
+    nibbles = whole.reshape(-1) & 15
+    x, axis = model.input((1, 6, 6, 8), act, scale), 0 if kind == "CONV_2D" else 3
+    scales = np.linspace(0.02, 0.04, outputs)
+    w = model.tensor(shape, "int4" if packed else "int8", scales, axis=axis, data=whole)
+    if packed:
+        model.graph.tensors[w].data = (nibbles[::2] | nibbles[1::2] << 4).astype(np.uint8).tobytes()
+    words = {"Padding": 0, "StrideH": 1, "StrideW": 1, **({"DepthMultiplier": 1} if axis else {})}
+    options = "DepthwiseConv2DOptions" if axis else "Conv2DOptions"
+    model.op(kind, [x, w], [model.output((1, 6, 6, outputs), act, scale)], options, **words)
+    return model.bytes()
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("act", ["int8", "int16"])
+@pytest.mark.parametrize("kind", ["CONV_2D", "DEPTHWISE_CONV_2D"])
+def test_int4_of_tflite_is_packed_and_golden_in_c(kind: str, act: str) -> None:
+    """Beside 16-bit tensors the integers stay in bytes."""
+    few, bytes_ = (of_tflite(kind, packed, act) for packed in (True, False))
+    number = 9 * 8 * (16 if kind == "CONV_2D" else 1)
+    saved = weights_of(bytes_, "generic") - weights_of(few, "generic")
+    most = number // 2 if act == "int8" else 0
+    assert most - 8 <= saved <= most, "but for what fills up words"
+    assert api.verify(few, target="generic", samples=2).equal
+    top = np.iinfo(act).max
+    x = np.random.default_rng(7).integers(-top, top, (1, 6, 6, 8)).astype(act)
+    np.testing.assert_array_equal(api.run(few, x), api.run(bytes_, x))
 
 
 @pytest.mark.slow

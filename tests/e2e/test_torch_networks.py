@@ -17,8 +17,10 @@ from codegen.api import verify
 from codegen.frontends import read_real
 from codegen.golden.interface import graph_ports, network_feeds
 from codegen.golden.interpreter import run_graph
+from codegen.ops import Conv2D
 from codegen.options import Options
 from codegen.pipeline import compile_file
+from tests.support.networks import quantize
 from tests.support.tools import require_module
 
 torch = pytest.importorskip("torch")
@@ -191,6 +193,22 @@ def test_an_exported_network_is_golden_in_c_and_near_onnxruntime(name: str, dyna
     found = run_graph(made.imported, feeds)[made.imported.outputs[0].value]
     assert found.shape == wanted.shape
     assert float(np.abs(found - wanted).max()) <= CLOSE * float(np.abs(wanted).max())
+    result = verify(path, samples=2)
+    assert result.equal, result.first_difference and result.first_difference.text()
+
+
+@pytest.mark.parametrize(("name", "dynamo"), [("ShuffleNetV2", False), ("MobileNetV3", True)])
+def test_what_onnxruntime_quantizes_of_an_exported_network_is_golden_in_c(
+    name: str, dynamo: bool, tmp_path: Path
+) -> None:
+    if dynamo:
+        require_module("onnxscript")
+    source, path = tmp_path / "net.onnx", tmp_path / "net_qdq.onnx"
+    exported(name, source, dynamo=dynamo)
+    quantize(source, path)
+    made = compile_file(path, Options(vectors=0))
+    whole = [n for n in made.imported.nodes if isinstance(n.op, Conv2D)]
+    assert len(whole) == sum(n.op_type == "Conv" for n in onnx.load(path).graph.node), "none is left in real numbers"
     result = verify(path, samples=2)
     assert result.equal, result.first_difference and result.first_difference.text()
 

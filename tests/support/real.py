@@ -1,8 +1,12 @@
-"""Real models of ../shared with real inputs: 13 quantized ONNX files and what was recorded or photographed for them."""
+"""Real models of ../shared with real inputs: 13 quantized ONNX files and what was recorded or photographed for them.
+
+Float files of the same networks, and of others, take the same inputs.
+"""
 
 from __future__ import annotations
 
 import io
+import wave
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -34,7 +38,7 @@ def model_path(name: str) -> Path:
 
 
 def real_inputs(name: str, count: int) -> list[Array]:
-    """At most `count` inputs of a model of MODELS, in the model's own layout and type, spread over the data."""
+    """At most `count` first inputs of an ONNX model, in the model's own layout and type, spread over the data."""
     make = next(f for start, f in _INPUTS.items() if name.startswith(start))
     return [np.ascontiguousarray(x, np.float32) for x in make(count)]
 
@@ -77,11 +81,38 @@ def _mnist(count: int) -> list[Array]:
     return [x[i][None, None] for i in spread(len(x), count)]
 
 
-def _photos(count: int) -> list[Array]:
+def _resnet20(count: int) -> list[Array]:
+    x = load_data("cifar10_test600")["x"]
+    mean, deviation = np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225])
+    return [((x[i] / 255 - mean) / deviation).transpose(2, 0, 1)[None] for i in spread(len(x), count)]
+
+
+def _imagenet(mean: float, deviation: float) -> Callable[[int], list[Array]]:
+    """What makes inputs of 224 x 224 pixels of which the same number was taken off, and another divided by."""
+    return lambda count: [
+        ((x.astype(np.float32) - mean) / deviation).transpose(2, 0, 1)[None] for x in _photos(count, "imagenet_eval400")
+    ]
+
+
+def _sinet(count: int) -> list[Array]:
+    mean = np.array([102.890434, 111.25247, 126.91212]).reshape(3, 1, 1)
+    deviation = np.array([62.93292, 62.82138, 66.355705]).reshape(3, 1, 1)
+    return [(x - mean) / deviation / 255 for x in _bgr(count, 320, 1)]
+
+
+def _speech(count: int, samples: int) -> list[Array]:
+    """Pieces of a recording of 16,000 samples a second, -1 .. 1."""
+    with wave.open(str(shared_dir() / "data" / "speech_16k_12s.wav")) as file:
+        sound = np.frombuffer(file.readframes(file.getnframes()), "<i2").astype(np.float32) / np.float32(32768)
+    starts = np.linspace(len(sound) // 3, len(sound) - samples, count).astype(int)
+    return [sound[start : start + samples] for start in starts]
+
+
+def _photos(count: int, name: str = "coco_detect48") -> list[Array]:
     """Photos as u8[H, W, 3] RGB, of any size."""
     from PIL import Image
 
-    data = load_data("coco_detect48")
+    data = load_data(name)
     jpeg, offset = data["jpeg"], data["offset"]
     files = [jpeg[offset[i] : offset[i + 1]].tobytes() for i in spread(len(offset) - 1, count)]
     return [np.asarray(Image.open(io.BytesIO(f)).convert("RGB")) for f in files]
@@ -116,4 +147,10 @@ _INPUTS: Mapping[str, Callable[[int], list[Array]]] = {
     "espcn": _espcn,
     "yunet": lambda count: _bgr(count, 320, 1),
     "fastestdet": lambda count: _bgr(count, 352, 255),
+    "sinet": _sinet,
+    "resnet20": _resnet20,
+    "mobilenet_v1": _imagenet(127.5, 127.5),
+    "efficientnet": _imagenet(127.0, 128.0),
+    "silero": lambda count: [x[None] for x in _speech(count, 576)],
+    "dtln_1": lambda count: [np.abs(np.fft.rfft(x))[None, None] for x in _speech(count, 512)],
 }

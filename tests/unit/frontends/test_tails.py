@@ -53,6 +53,17 @@ def test_what_moves_the_result_may_follow(name: str, tmp_path: Path) -> None:
     assert compare(net.model(y), tmp_path).largest <= 1.01
 
 
+@pytest.mark.parametrize("x", [BYTE, WORD])
+def test_a_last_relu_stays_among_its_tensor_s_numbers(x: tuple[float, int, Any], tmp_path: Path) -> None:
+    net = Net()
+    y = net.op("Transpose", net.op("Relu", net.qdq(net.input((2, 3)), *x)), perm=[1, 0])
+    graph = imported(net.model(y, **WORDS), tmp_path)
+    assert kinds(graph) == ["Clamp"]
+    quant = graph.type(graph.outputs[0].value).quant
+    assert quant is not None
+    assert (quant.scale, quant.zero_point) == (float(np.float32(x[0])), x[1])
+
+
 def test_model_s_own_type_is_float_at_the_output(tmp_path: Path) -> None:
     net = Net()
     graph = imported(net.model(net.op("Sigmoid", net.qdq(net.input((2, 3))))), tmp_path, io_type="model")

@@ -98,7 +98,8 @@ class _Products:
         """A product that takes the scales back itself: the operator that rounds its input itself."""
         left, right, left_scale, right_scale, left_zero, *rest = (*node.inputs, *[""] * 7)[:7]
         source = self._rounded(left, left_zero)
-        if source is not None and source.outputs[1] == left_scale and right in self._known:
+        fits = source is not None and source.outputs[1] == left_scale and len(node.inputs) <= 7
+        if source is not None and fits and right in self._known:
             given = (source.inputs[0], right, right_scale, *rest)
             yield node.name, (replace(node, op_type="DynamicQuantizeMatMul", inputs=given), ())
 
@@ -106,7 +107,8 @@ class _Products:
         """The product that stands in the place of the last Mul behind one of integers; None where it is no such one."""
         names = (*product.inputs, "", "")[:4]
         left, right = self._rounded(names[0], names[2]), self._rounded(names[1], names[3])
-        if left is None or not (right or {names[1], names[3]} <= self._known | {""}):
+        fits = len(product.inputs) <= len(names) and (right or {names[1], names[3]} <= self._known | {""})
+        if left is None or not fits:
             return None
         cast = self._only_reader(product.outputs[0])
         if cast is None or not _is_to_float(cast):

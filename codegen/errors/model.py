@@ -189,10 +189,10 @@ class FoldFailed(CompileError):
 
 
 class QuantizationDynamic(CompileError):
-    """The model computes scales while it runs (dynamic quantization)."""
+    """The model computes scales while it runs, and their integers are more than what scaled products read."""
 
     code = "LAM-IMPORT-025"
-    hint = "use static quantization: onnxruntime.quantization.quantize_static"
+    hint = "write it with onnxruntime.quantization.quantize_dynamic, or quantize it statically (quantize_static)"
 
 
 class OpsetUnsupported(CompileError):

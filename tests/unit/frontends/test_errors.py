@@ -394,7 +394,7 @@ def test_dynamic_quantization(tmp_path: Path) -> None:
     net = Net()
     q, scale, zero = net.op("DynamicQuantizeLinear", net.input((1, 4)), outputs=3)
     y = net.op("Cast", net.op("MatMulInteger", q, net.const(net.ints(4, 4)), zero), to=1)
-    assert only_code(net.model(net.op("Mul", y, scale)), tmp_path) == "LAM-IMPORT-025"
+    assert only_code(net.model(net.op("Mul", y, scale), q), tmp_path) == "LAM-IMPORT-025"
 
 
 def test_scale_computed_by_the_network(tmp_path: Path) -> None:

@@ -25,8 +25,9 @@ from codegen.errors import (
     SubgraphUnsupported,
 )
 from codegen.frontends.onnx.borders import declared_shape
+from codegen.frontends.onnx.dynamic import without_rounding
 from codegen.frontends.onnx.families import family_of, input_refused
-from codegen.frontends.onnx.nodes import OnnxNode, names_read, text_of
+from codegen.frontends.onnx.nodes import OnnxNode, text_of
 from codegen.frontends.onnx.reader import Model, read_model
 from codegen.frontends.onnx.real.bodies import body_of
 from codegen.frontends.onnx.real.reading import Reading
@@ -89,9 +90,11 @@ class RealReader:
         self._refused = {error.where for error in model.problems}
         self._model = model
         self._reading = Reading(model.opset, translate, {**TRANSLATORS, **known.onnx})
-        self._reading.notes.extend(model.notes)
+        self._plain = without_rounding(model.structure)
+        self._nodes, self._reading.scales = self._plain.nodes, self._plain.scales
+        self._reading.notes.extend((*model.notes, *self._plain.notes))
         self._reading.said_bits = said_bits(model.proto)
-        self._made = {name for node in model.structure.nodes for name in node.outputs}
+        self._made = {name for node in self._nodes for name in node.outputs}
         declared = {text_of(i.name): declared_shape(i) for i in model.structure.inputs}
         self._shapes = Shapes(declared, shapes or {})
 
@@ -99,7 +102,7 @@ class RealReader:
         """As much of the model as can be read."""
         inputs = [name for info in self._model.structure.inputs if (name := self._input(info)) is not None]
         self._initializers()
-        for node in self._model.structure.nodes:
+        for node in self._nodes:
             self._read(node)
         read = self._reading
         names = tuple(n for n in self._model.structure.outputs if n in read.tensors)
@@ -131,7 +134,7 @@ class RealReader:
         return None if empty else name
 
     def _initializers(self) -> None:
-        used = {name for node in self._model.structure.nodes for name in names_read(node)}
+        used = {name for node in self._nodes for name in self._plain.names_read(node)}
         used.update(self._model.structure.outputs)
         for name, tensor in self._model.structure.initializers.items():
             if name in used and not is_unread(tensor):
@@ -142,7 +145,7 @@ class RealReader:
 
     def _read(self, node: OnnxNode) -> None:
         """Translate a node; one that reads what was refused is passed over."""
-        needed = {*node.inputs, *(name for name in names_read(node) if name in self._made)} - {""}
+        needed = {*node.inputs, *(name for name in self._plain.names_read(node) if name in self._made)} - {""}
         lost = [name for name in needed if name not in self._reading.tensors]
         if lost or _lacks_data(node) or node.where in self._refused:
             return
@@ -161,7 +164,7 @@ class RealReader:
 
     def unknown(self) -> list[CompileError]:
         """Every operator of the model that nothing is known of, read or not, each once."""
-        nodes = {(n.domain, n.op_type): n for n in reversed(self._model.structure.nodes)}
+        nodes = {(n.domain, n.op_type): n for n in reversed(self._nodes)}
         known = (n for n in reversed(nodes.values()) if not _is_known(n, self._reading))
         return [_unknown(node, self._reading) for node in known]
 

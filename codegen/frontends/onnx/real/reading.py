@@ -45,6 +45,8 @@ class Reading(RealBuilder):
         self.tensors: dict[str, str] = {}
         self.said_bits: Mapping[str, int] = {}
         """Of integers, by the tensor that they mean, as the file's metadata has them."""
+        self.scales: Mapping[str, tuple[str, ...]] = {}
+        """Of weights of products that are read as those of real numbers, by the result (`dynamic.py`)."""
         self.whole: OnnxNode | None = None
         self.left_over: dict[str, int] = {}
         """Axes along which rows may be left over, by values that have one."""

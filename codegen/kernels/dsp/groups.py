@@ -128,7 +128,8 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
         *fast_fields(node.op.requant, made.sums.reach, channels),
     )
     why = f"1 pixel x 4 channels, SMLAD on inputs widened once, {made.said}"
-    return Fit(k, params, (Scratch("column", 4 * k.column_words),), why, headers=k.rq.headers)
+    headers = (*k.rq.headers, *(("lam_armv7em_few.h",) if k.rest else ()))
+    return Fit(k, params, (Scratch("column", 4 * k.column_words),), why, headers=headers)
 
 
 _ORDER = "in the order of lam_armv7em_groups.h"
@@ -179,5 +180,5 @@ GROUPS: Kernel[Conv2D | Dense] = Kernel(
     (Dense, Conv2D),
     _fit,
     frozenset({"dsp"}),
-    headers=("lam_armv7em_groups.h", "lam_order.h"),
+    headers=("lam_armv7em.h", "lam_armv7em_groups.h", "lam_order.h"),
 )

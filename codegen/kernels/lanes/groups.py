@@ -112,6 +112,7 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
 
 
 _ORDER = "in the order of lam_lanes_groups.h"
+_HEADERS = ("lam_lanes_groups.h", "lam_lanes_vector.h")
 
 
 def _less_fields(made: Grouped, k: LanesGroupsContext) -> tuple[Field, ...]:
@@ -136,5 +137,5 @@ def _packed(made: Grouped, k: LanesGroupsContext) -> Array:
 
 
 GROUPS: Kernel[Conv2D | Dense] = Kernel(
-    "x86_groups", "lanes/groups.c.j2", "pixels", (Dense, Conv2D), _fit, X86.needs, headers=("lam_lanes_groups.h",)
+    "x86_groups", "lanes/groups.c.j2", "pixels", (Dense, Conv2D), _fit, X86.needs, headers=_HEADERS
 )

@@ -168,7 +168,8 @@ class MveDenseContext(MveContext):
     def in_rows(self) -> bool:
         """Whether pairs read the kernel rows of a window where they lie."""
         whole = self.row_bytes % CHUNK == 0 and self.dilation == 1 and self.flip == 0 and self.kernel_h > 1
-        return self.form == "pairs" and self.gathered and not self.by_pixels and whole and (self.own or not self.few)
+        looped = self.own or (not self.few and _turn(self.kernel_h, self.row_bytes // CHUNK) > 0)
+        return self.form == "pairs" and self.gathered and not self.by_pixels and whole and looped
 
     @property
     def rows(self) -> int:
@@ -390,7 +391,7 @@ def _fit(node: NodeOf[Conv2D | Dense], *, by_pixels: bool, copied: bool = False)
     k = _context(node, requant, by_pixels=by_pixels, few=few, own=few and sums.less is not None, copied=copied)
     scratch = (Scratch("windows", k.windows_bytes), Scratch("block", 4 * k.unpacked_words if k.unpacks else 0))
     copies = k.gathers or k.in_threes or (k.gathered and by_pixels)
-    headers = (*(("lam_mve_window.h",) if copies else ()), _products(k))
+    headers = (*(("lam_mve_columns.h",) if k.unpacks else ()), *(("lam_mve_window.h",) if copies else ()), _products(k))
     in_place = by_pixels and k.gathered
     return Fit(k, _params(sums, requant, k), scratch, _why(k), headers=headers, in_place=in_place)
 

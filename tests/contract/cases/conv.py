@@ -109,6 +109,8 @@ def _pairs(conv: Callable[..., Case]) -> dict[str, Case]:
         "pairs_unsigned": conv(t(U8, 1, 6, 9, 13), tall, same, 13, y=U8),
         "pairs_in_one_row": conv(t(S8, 1, 2, 10, 24), window(1), window(3), 10, factors=1),
         "pairs_dilated_down": conv(t(S8, 1, 4, 12, 16), window(3, 1, 2, 2, 2), same, 16),
+        "pairs_of_four_vectors": conv(t(S8, 1, 4, 9, 32), window(2), window(2), 8),
+        "pairs_of_five_vectors": conv(t(S8, 1, 6, 9, 16), window(5, 1, 1, 2, 2), window(5, 1, 1, 2, 2), 8),
         "pairs_far_pads": conv(t(S8, 1, 3, 2, 16), same, window(3, 1, 1, 2, 3), 17),
         "pairs_short": conv(t(S8, 1, 3, 3, 16), same, same, 16, reach=400),
     }

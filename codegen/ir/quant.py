@@ -146,7 +146,8 @@ class TensorType:
     numbers have so many, with a sign.  With a `block` each so many of them along the last axis share a factor: what is
     left of them, and the factor, are to be stored.  Where they are `apart`, the numbers of each entry of the first
     axis, or of each of its blocks, have so many bits once one number is taken off them all.  `storage` is what a
-    constant's real numbers are to be stored as, which holds each of them exactly.
+    constant's real numbers are to be stored as, which holds each of them exactly.  `sent`: a constant comes apart from
+    the code, which others of its kind have to fit as well.
     """
 
     shape: tuple[int, ...]
@@ -156,6 +157,7 @@ class TensorType:
     block: int = 0
     apart: bool = False
     storage: Storage = ""
+    sent: bool = False
 
     @property
     def elements(self) -> int:

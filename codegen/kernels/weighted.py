@@ -31,7 +31,8 @@ STORED_LESS = "added to each weight: they are stored as so much less"
 class Weighted:
     """The sums of one node.  Weights are [outputs, ...], to be stored in `bits` where that is not 0.
 
-    `less` is what is taken off the weights of each output before, where they have zero points of their own.
+    `less` is what is taken off the weights of each output before, where they have zero points of their own.  `sent`:
+    other weights have to fit the kernel that these choose.
     """
 
     op: Conv2D | Dense
@@ -41,6 +42,7 @@ class Weighted:
     bias: Array
     bits: int = 0
     less: Array | None = None
+    sent: bool = False
 
     @cached_property
     def bounds(self) -> tuple[int, int]:
@@ -175,5 +177,5 @@ def weighted(node: NodeOf[Conv2D | Dense], *, apart: bool = False) -> Weighted |
     bits = _bits(node)
     less = _less(node, weights, bias, bits)
     packs = bits if less is not None or not node.ins[1].apart else 0
-    sums = Weighted(node.op, node.ins[0].dtype, node.outs[0].dtype, weights, bias, packs, less)
+    sums = Weighted(node.op, node.ins[0].dtype, node.outs[0].dtype, weights, bias, packs, less, node.ins[1].sent)
     return sums if requant_takes(node.op.requant, *sums.bounds, wide=True) else None

@@ -23,6 +23,7 @@ from codegen.ops.answers import moves_only
 from codegen.ops.float32 import SUMMING, FloatConv2D, FloatDense, FloatRecurrent
 from codegen.options import Options
 from codegen.planning.asked import choose_sums
+from codegen.planning.sent import sent
 from codegen.target import FEATURES, Target
 
 _WEIGHTED = (FloatConv2D, FloatDense, FloatRecurrent)
@@ -45,7 +46,8 @@ _LONGEST = 4
 
 
 def as_asked(graph: Graph, options: Options, target: Target) -> Graph:
-    """The graph whose layers of real numbers are what the options say."""
+    """The graph whose layers of real numbers, and weights that are sent apart, are what the options say."""
+    graph = sent(graph, options)
     sums, asked = choose_sums(options, target), _STORAGES.get(options.float_weights)
     graph = _summed(graph, sums)
     if asked is not None:

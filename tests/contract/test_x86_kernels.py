@@ -196,7 +196,8 @@ def graph() -> Graph:
 
 def test_cases_reach_every_kernel(graph: Graph) -> None:
     found = Counter(form.kernel for node in graph.nodes if (form := find_form(graph.view(node), "host")))
-    assert all(found[kernel.name] >= 9 for kernel in LANES if "x86" in kernel.needs), found
+    others = [kernel.name for kernel in LANES if "x86" in kernel.needs and kernel.name != "x86_groups"]
+    assert all(found[name] >= 9 for name in others), "test_group_kernels.py has those of groups"
     assert all(found[kernel] >= 3 for kernel in ("x86_conv_f32", "x86_dense_f32", "x86_depthwise_f32")), found
 
 

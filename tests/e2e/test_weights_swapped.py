@@ -10,6 +10,7 @@ import pytest
 from codegen.emit import array_lines
 from codegen.golden.interpreter import run_graph
 from codegen.pipeline import Compiled, Options, compile_graph
+from codegen.planning.real import as_asked
 from codegen.target import load_target
 from tests.e2e.projects import HOST_C, SANITIZE, build, host_macros, random_feeds, require_build, run, written
 from tests.support.graphs import conv_chain
@@ -112,7 +113,8 @@ int main(void)
 
 def made(seed: int, buffer: int | None) -> Compiled:
     options = Options(weights="blob", weights_buffer=buffer, vectors=0)
-    return compile_graph(conv_chain("single", seed), load_target("host"), options)
+    target = load_target("host")
+    return compile_graph(as_asked(conv_chain("single", seed), options, target), target, options)
 
 
 @pytest.mark.one_in(2)

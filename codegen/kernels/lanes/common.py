@@ -231,13 +231,14 @@ def _mode(on: Processor, sums: Weighted, requant: Requant) -> str:
 def _line(on: Processor, sums: Weighted) -> RealLine | Line | None:
     """Numbers by which one product and one sum make the layer's outputs: real ones, else whole ones.
 
-    Where inputs have a sign, as on AArch64, an instruction rounds TFLite's product, and nothing would be gained.
+    Where inputs have a sign, as on AArch64, an instruction rounds TFLite's product, and nothing would be gained.  One
+    layer of six has no real ones: they are not looked for where other weights have to fit the kernel.
     """
     requant = sums.op.requant
     if on.signed or requant is None or not takes_factors(requant, sums.y, sums.reach):
         return None
     reaches = sums.reaches if requant.per_channel else (sums.reach,)
-    line = real_line_of(requant, reaches) or line_of(requant, sums.reach)
+    line = (None if sums.sent else real_line_of(requant, reaches)) or line_of(requant, sums.reach)
     return line if line is not None and sums.reach + int(np.abs(line.offset).max()) < _INT32 else None
 
 

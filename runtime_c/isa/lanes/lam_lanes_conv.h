@@ -125,9 +125,10 @@ static inline LAM_LANES_ALWAYS void lam_lanes_conv_totals(lam_lanes_conv s, cons
             const int32_t first = (width < 4 || p + 4 <= width) ? p : width - 4;
             lam_lanes_parts parts[4];
             int32_t sums[4];
+            parts[0] = lam_lanes_conv_read(s, x + first * s.pixel_step);
             LAM_LANES_UNROLL
-            for (int32_t i = 0; i < 4; i++) {
-                parts[i] = (i == 0 || width >= 4) ? lam_lanes_conv_read(s, x + (first + i) * s.pixel_step) : parts[0];
+            for (int32_t i = 1; i < 4; i++) {
+                parts[i] = (width >= 4) ? lam_lanes_conv_read(s, x + (first + i) * s.pixel_step) : parts[0];
             }
             lam_lanes_store_totals(sums, parts);
             (void)memcpy(to + first, sums, (width < 4) ? sizeof sums[0] : sizeof sums);

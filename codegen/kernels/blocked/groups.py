@@ -62,6 +62,11 @@ class GroupPairsContext:
         return self.n_in % self.block
 
     @property
+    def whole_parts(self) -> int:
+        """Whole parts of the groups of `block` inputs."""
+        return self.whole * self.parts_of(self.block)
+
+    @property
     def in_word(self) -> int:
         """Inputs of which a word has the numbers of two outputs."""
         return _HALF_WORD // self.bits
@@ -82,6 +87,18 @@ class GroupPairsContext:
         """Pairs that so many outputs make."""
         return -(-outputs // 2)
 
+    def filled(self, pairs: int) -> int:
+        """Outputs that so many pairs have room for."""
+        return 2 * pairs
+
+    def outputs_of(self, pairs: int) -> tuple[tuple[int, int, int], ...]:
+        """(pair, its lower output, its upper one) of so many pairs."""
+        return tuple((p, 2 * p, 2 * p + 1) for p in range(pairs))
+
+    def repeats(self, first: int, end: int, outputs: int) -> bool:
+        """Whether there are several blocks of so many outputs from the first one to the end."""
+        return end - first > outputs
+
     def parts_of(self, inputs: int) -> int:
         """Parts of so many inputs of a group that are whole."""
         return inputs // self.part
@@ -89,6 +106,10 @@ class GroupPairsContext:
     def words_of(self, inputs: int) -> int:
         """Whole words of so many inputs."""
         return inputs // self.in_word
+
+    def in_words(self, inputs: int) -> int:
+        """Those of so many inputs that are in whole words."""
+        return self.in_word * self.words_of(inputs)
 
     def left_over(self, inputs: int) -> int:
         """Inputs in the last word where it is not full."""
@@ -112,7 +133,7 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
         return None
     k = _context(node, made, part)
     why = f"plain C99, {2 * _PAIRS} outputs, two in a word, {made.said}"
-    parts = k.whole * k.parts_of(k.block) + -(-k.rest // part)
+    parts = k.whole_parts + -(-k.rest // part)
     headers = ("lam_halves.h", "lam_order.h", *k.rq.headers)
     return Fit(k, _params(node, made, k), (Scratch("sums", 4 * parts),), why, headers=headers)
 

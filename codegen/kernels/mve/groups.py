@@ -99,9 +99,19 @@ class MveGroupsContext:
         return (self.whole * self.chunks + self.rest) * CHUNK
 
     @property
+    def fill(self) -> int:
+        """Zeros behind the inputs, up to whole vectors."""
+        return self.filled - self.inputs
+
+    @property
     def group_inputs(self) -> int:
         """Inputs of a group that is not the last."""
         return self.chunks * CHUNK
+
+    @property
+    def rest_at(self) -> int:
+        """Inputs before the last group where it is smaller."""
+        return self.whole * self.group_inputs
 
     @property
     def full(self) -> int:
@@ -135,6 +145,11 @@ class MveGroupsContext:
         return self.less_at + _LESS_BYTES * self.groups
 
     @property
+    def sums_bytes(self) -> int:
+        """Bytes of the sums of inputs, 16 bits per group, in eights."""
+        return 2 * _BLOCK * self.eights
+
+    @property
     def less_at(self) -> int:
         """Bytes of scratch before what is taken off."""
         return self.filled if self.copied else 0
@@ -147,7 +162,7 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     k = _context(node, made, requant)
     if -(-k.c_out // _BLOCK) * _BLOCK > _MOST_FILLED * k.c_out or not k.whole:
         return None
-    scratch = (Scratch("inputs", k.less_at), Scratch("less", _LESS_BYTES * k.groups), Scratch("sums", 16 * k.eights))
+    scratch = (Scratch("inputs", k.less_at), Scratch("less", _LESS_BYTES * k.groups), Scratch("sums", k.sums_bytes))
     stream = Field.later("stream", np.int32, k.words, lambda: _stream(made, requant, k))
     params = (stream, *factor_fields(requant), range_field(requant.zero_point, requant.low, requant.high))
     headers = ("lam_mve_groups.h", *(("lam_mve_window.h",) if k.copied else ()))

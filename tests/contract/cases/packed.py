@@ -82,6 +82,7 @@ def grouped(mode: Mode) -> Iterator[Case]:
         )
     for bits, pixels, n_in, n_out, block in shapes:
         dtype = U8 if n_in == 88 or (n_out, mode) == (20, "tflite") else S8
+        zero = A.zero_point if dtype is S8 else dtype.low + 3
         groups = (n_out, -(-n_in // block))
         factors = np.random.default_rng([23, n_in]).integers(1, 250, groups)
         more = np.random.default_rng([25, n_in]).integers(1 - (1 << (bits - 1)), 1 + (1 << (bits - 1)), groups)
@@ -90,7 +91,7 @@ def grouped(mode: Mode) -> Iterator[Case]:
             numbers = few(bits, n_out, n_in) + apart * more.repeat(block, axis=1)[:, :n_in]
             weights = (numbers * factors.repeat(block, axis=1)[:, :n_in]).astype(np.int16)
             ins = (t(dtype, pixels, n_in), weights, ints(S32, n_out) >> 12)
-            name, op = f"groups_{'u' if apart else ''}{bits}_{n_in}", Dense(A.zero_point, step, S8, None)
+            name, op = f"groups_{'u' if apart else ''}{bits}_{n_in}", Dense(zero, step, S8, None)
             yield Case(name, op, ins, bits=bits, block=block, apart=apart)
 
 

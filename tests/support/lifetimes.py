@@ -7,7 +7,7 @@ not needed at one time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -17,14 +17,41 @@ from codegen.ir.quant import Array
 
 
 @dataclass(frozen=True, slots=True)
+class Over:
+    """Rows that a kernel may make over those that it reads: row r of row r, pixel by pixel.
+
+    It has read a pixel when it writes it, so that of rows that meet the one that is made must neither begin nor end
+    behind the one that is read.
+    """
+
+    rows: int
+    made_bytes: int
+    read_bytes: int
+
+    @property
+    def least(self) -> int:
+        """Bytes by which the first row that is made must stay below the first that is read, if the last rows meet."""
+        return self.rows * (self.made_bytes - self.read_bytes)
+
+    def harmful(self, made: int, read: int) -> bool:
+        """Whether some row may be written before it is read, where the first ones lie at these offsets."""
+        rows = np.arange(self.rows)
+        at, of = made + rows * self.made_bytes, read + rows * self.read_bytes
+        meet = (at < of + self.read_bytes) & (of < at + self.made_bytes)
+        return bool((meet & ((at > of) | (at + self.made_bytes > of + self.read_bytes))).any())
+
+
+@dataclass(frozen=True, slots=True)
 class Life:
     """By byte of one memory: when it is written, and read for the last time (-1 when never).
 
-    A kernel that runs in place, or has read all before it writes, reads half a step before it writes.
+    A kernel that runs in place, or has read all before it writes, reads half a step before it writes.  (Not one that
+    makes shorter or longer rows, the last ones first.)  `over`: by memory that the rows here may be made over, how.
     """
 
     born: Array
     read: Array
+    over: dict[str, Over] = field(default_factory=dict)
 
 
 class _Log:
@@ -54,7 +81,7 @@ class _Log:
         if not group.pulled:
             steps = range(group.calls[0].steps)
             for step in reversed(steps) if group.backwards else steps:
-                self.step(group.calls[0], step)
+                self.step(group.calls[0], step, backwards=group.backwards)
         for target, upto in group.pulls if group.pulled else ():
             while done[target] < upto:
                 self.make(group, target, done)
@@ -73,19 +100,32 @@ class _Log:
         self.step(call, done[index])
         done[index] += 1
 
-    def step(self, call: Call, step: int) -> None:
+    def step(self, call: Call, step: int, *, backwards: bool = False) -> None:
         """One kernel call; one that takes a run of rows works through them, unless it has read all before."""
         rows = _made(call, step)
         together = call.fn.run in ("rows", "whole", "accumulate")
         for part in [rows] if together else [range(row, row + 1) for row in rows]:
             self.now += 1.0
             for position, item in enumerate(call.inputs):
-                first = item.in_place or call.fn.run == "rows"
+                over = _over(call, position)
+                behind = backwards and over is not None and over.least != 0
+                first = (item.in_place and not behind) or call.fn.run == "rows"
+                if over is not None:
+                    self.lives[call.outputs[0].memory].over[item.operand.memory] = over
                 self.read(item.operand, _rows_of(call, position, part), early=0.5 if first else 0.0)
             whole = call.fn.run in ("whole", "accumulate")
             if not whole or step == call.steps - 1:
                 for out in call.outputs:
                     self.write(out, range(out.rows) if whole else part)
+
+
+def _over(call: Call, position: int) -> Over | None:
+    """How the call's rows may be made over those of an input, if they may."""
+    node, item, out = call.node, call.inputs[position], call.outputs[0]
+    together = call.fn.run in ("whole", "accumulate")
+    if together or not item.in_place or not node.op.rows(node.dynamic[position], node.ins, node.outs).is_same:
+        return None
+    return Over(out.rows, out.row_bytes, item.operand.row_bytes)
 
 
 def _made(call: Call, step: int) -> range:
@@ -192,8 +232,15 @@ def collide(a: Pieces, b: Pieces) -> bool:
 
 
 def harmful(plan: Plan, lives: Mapping[str, Life], changed: Iterable[str]) -> bool:
-    """Whether the changed memories collide with any, or with themselves."""
+    """Whether the changed memories collide with any, or with themselves, or rows are made too far over others."""
+    changed = set(changed)
     all_pieces = {name: pieces(plan.storage[name], life) for name, life in lives.items()}
+    made_over = [(out, read, over) for out, life in lives.items() for read, over in life.over.items()]
+    for out, read, over in made_over:
+        a, b = plan.storage[out], plan.storage[read]
+        whole = a.ring == a.rows and b.ring == b.rows
+        if whole and not changed.isdisjoint((out, read)) and over.harmful(a.offset, b.offset):
+            return True
     return any(collide(all_pieces[name], other) for name in changed for other in all_pieces.values())
 
 

@@ -34,7 +34,7 @@ class Over:
         return self.rows * (self.made_bytes - self.read_bytes)
 
     def harmful(self, made: int, read: int) -> bool:
-        """Whether some row is written before it is read, where the first ones lie at these offsets."""
+        """Whether some row may be written before it is read, where the first ones lie at these offsets."""
         rows = np.arange(self.rows)
         at, of = made + rows * self.made_bytes, read + rows * self.read_bytes
         meet = (at < of + self.read_bytes) & (of < at + self.made_bytes)

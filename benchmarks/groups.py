@@ -3,7 +3,8 @@
     python benchmarks/groups.py [--chips cortex-m4 rv32imc] [--layers 512x512 256x64] [--block 32] [--json]
 
 Layers of one pixel, of int8 activations: `8 bits` has a scale per output; `4 bits` too; `groups` has 4 bits and a scale
-for each `--block` inputs, `zeros` a zero point as well.  Counts are exact and repeat with the same compiler.
+for each `--block` inputs, `zeros` a zero point as well.  Counts are exact and repeat with the same compiler; `host` is
+this machine, whose instructions are counted one by one (x86-64 and Linux).
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import codegen  # noqa: E402
+from benchmarks import stepped  # noqa: E402
 from codegen.report.table import text_table  # noqa: E402
 
-CHIPS = ("cortex-m4", "cortex-m55", "cortex-m3", "rv32imc", "cortex-m0plus")
+CHIPS = ("cortex-m4", "cortex-m55", "cortex-m3", "rv32imc", "cortex-m0plus", "host")
 LAYERS = ("512x512", "256x64", "104x64")
 KINDS = ("8 bits", "4 bits", "groups", "zeros")
 HEADERS = ["chip", "layer", *(f"{kind} B" for kind in KINDS), *KINDS, *(f"times, {kind}" for kind in KINDS[1:])]
@@ -64,13 +66,22 @@ def layer(inputs: int, outputs: int, kind: str, block: int) -> bytes:
 def row(chip: str, size: str, block: int) -> dict[str, Any]:
     """Counts of one layer on one chip."""
     inputs, outputs = map(int, size.split("x"))
-    found = {kind: codegen.profile(layer(inputs, outputs, kind, block), chip) for kind in KINDS}
+    found = {kind: counted(layer(inputs, outputs, kind, block), chip) for kind in KINDS}
     return {
         "chip": chip,
         "layer": size,
-        "weights": {kind: p.weights_bytes for kind, p in found.items()},
-        "instructions": {kind: p.instructions for kind, p in found.items()},
+        "weights": {kind: weights for kind, (weights, _) in found.items()},
+        "instructions": {kind: instructions for kind, (_, instructions) in found.items()},
     }
+
+
+def counted(model: bytes, chip: str) -> tuple[int, int]:
+    """Bytes of weights and instructions."""
+    if chip == "host":
+        return stepped.counted(model)
+    found = codegen.profile(model, chip)
+    assert found.instructions is not None, "the chip has a board"
+    return found.weights_bytes, found.instructions
 
 
 def line(made: dict[str, Any]) -> list[str]:

@@ -20,6 +20,34 @@ from codegen.records import record
 _BYTE = 8
 
 
+@record
+class InGroups:
+    """`n_in` inputs of a pixel in groups of `size`, of which the last may be smaller."""
+
+    n_in: int
+    size: int
+
+    @property
+    def whole(self) -> int:
+        """Groups of so many inputs."""
+        return self.n_in // self.size
+
+    @property
+    def rest(self) -> int:
+        """Inputs of the last group where it is smaller."""
+        return self.n_in % self.size
+
+    @property
+    def rest_at(self) -> int:
+        """Inputs before it."""
+        return self.whole * self.size
+
+    @property
+    def groups(self) -> int:
+        """All groups."""
+        return self.whole + (self.rest > 0)
+
+
 @record(eq=False, slots=False)
 class Grouped:
     """The sums of one node, whose inputs are in groups of `block`, of which the last may be smaller.

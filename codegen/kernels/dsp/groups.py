@@ -13,7 +13,7 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
 from codegen.kernels.dsp.words import pack_few
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant, filled
-from codegen.kernels.groups import Grouped, grouped
+from codegen.kernels.groups import Grouped, InGroups, grouped
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.packed import filled_to
 from codegen.kernels.weighted import BYTES, FOLDED
@@ -31,36 +31,19 @@ _BITS = 4
 
 
 @record
-class DspGroupsContext:
+class DspGroupsContext(InGroups):
     """Literals of one layer: `n_in` inputs in groups of `size`; `apart`: groups have zero points."""
 
     widen: str
     y_t: str
-    n_in: int
     n_out: int
-    size: int
     apart: bool
     rq: FastRequant
-
-    @property
-    def whole(self) -> int:
-        """Groups of so many inputs."""
-        return self.n_in // self.size
 
     @property
     def last(self) -> int:
         """The last one of them."""
         return self.whole - 1
-
-    @property
-    def rest(self) -> int:
-        """Inputs behind them."""
-        return self.n_in % self.size
-
-    @property
-    def groups(self) -> int:
-        """All groups."""
-        return self.whole + (self.rest > 0)
 
     @property
     def steps(self) -> int:
@@ -71,11 +54,6 @@ class DspGroupsContext:
     def fours(self) -> int:
         """Fours of inputs of a whole group."""
         return self.size // 4
-
-    @property
-    def rest_at(self) -> int:
-        """Inputs before the last group."""
-        return self.whole * self.size
 
     @property
     def rest_fours(self) -> int:

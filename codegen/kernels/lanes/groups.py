@@ -12,7 +12,7 @@ import numpy as np
 from codegen.ir.form import Field, Scratch
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
-from codegen.kernels.groups import Grouped, grouped
+from codegen.kernels.groups import Grouped, InGroups, grouped
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.lanes.common import (
     LINE,
@@ -38,35 +38,13 @@ _SLACK = 8
 
 
 @record
-class LanesGroupsContext:
+class LanesGroupsContext(InGroups):
     """Literals of one layer: `n_in` inputs in groups of `size`, outputs in blocks of `block`."""
 
     block: int
-    n_in: int
     channels: int
-    size: int
     apart: bool
     rq: LanesRequant
-
-    @property
-    def whole(self) -> int:
-        """Groups of so many inputs."""
-        return self.n_in // self.size
-
-    @property
-    def rest(self) -> int:
-        """Inputs of the last group where it is smaller."""
-        return self.n_in % self.size
-
-    @property
-    def rest_at(self) -> int:
-        """Inputs before it."""
-        return self.whole * self.size
-
-    @property
-    def groups(self) -> int:
-        """All groups."""
-        return self.whole + (self.rest > 0)
 
     @property
     def steps(self) -> int:

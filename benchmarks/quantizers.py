@@ -5,9 +5,12 @@
 Each network is quantized by the same samples and scored on others, which no quantizer sees. Behind the score and the
 decibels stands what is asked of them (quantizing/goals.py) where they fall short, and `ok` where they do not. `s` and
 `MB` are processor seconds, the judge's C compiler among them, and most memory of a process that quantizes and does
-nothing else. Without `--schemes` come those in which something is asked of a network. `--peers` adds what ONNX
-Runtime's `quantize_static` makes of it, min-max and percentile 99.99, and NNCF with its fast bias correction, where it
-is installed: `pip install nncf`.
+nothing else. Without `--schemes` come those in which something is asked of a network. `--peers` adds what other
+quantizers make of it (quantizing/peers.py), `--learned` also those of their ways that train. ONNX Runtime and NNCF are
+taken from this Python where it has them; any of them from an environment of its own, as nncf, amd-quark and esp-ppq:
+
+    python -m venv FOLDER/aimet-onnx && FOLDER/aimet-onnx/bin/pip install aimet-onnx
+    python benchmarks/quantizers.py kws --peers --learned --environments FOLDER
 """
 
 from __future__ import annotations
@@ -18,16 +21,14 @@ import multiprocessing
 import resource
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from importlib.util import find_spec
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -35,6 +36,7 @@ sys.path.insert(0, str(ROOT))
 from quantizing.data import Array  # noqa: E402
 from quantizing.goals import schemes_of, wanted_db, wanted_score  # noqa: E402
 from quantizing.measures import Outputs, changed, sqnr  # noqa: E402
+from quantizing.peers import Peer, by_peer, peers_of  # noqa: E402
 from quantizing.tasks import NAMES, Task, Tasks  # noqa: E402
 
 import codegen  # noqa: E402
@@ -83,14 +85,30 @@ def _beside(found: float, wanted: float | None, form: str) -> str:
     return f"{found:{form}} {'ok     ' if rounded >= wanted else f'<{wanted:{form}}':7}"
 
 
+@dataclass(frozen=True)
+class Others:
+    """Which other quantizers are asked for."""
+
+    wanted: bool = False
+    learned: bool = False
+    environments: Path | None = None
+
+    def of(self, scheme: str) -> Iterator[tuple[Peer, Path]]:
+        """Those that are installed, with the Python that has them."""
+        return peers_of(scheme, self.environments, learned=self.learned) if self.wanted else iter(())
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", default=list(NAMES), metavar="MODEL", help=", ".join(NAMES))
     parser.add_argument("--shared", type=Path, default=Path("../shared"))
     parser.add_argument("--schemes", default="", help=", ".join(SCHEMES))
     parser.add_argument("--recipe", default="")
-    parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--peers", action="store_true", help="other quantizers, as far as they are installed")
+    parser.add_argument("--learned", action="store_true", help="also those of their ways that train")
+    parser.add_argument("--environments", type=Path, help="folder with a virtual environment for each tool")
     given = parser.parse_args()
+    others = Others(given.peers or given.learned, given.learned, given.environments)
     with tempfile.TemporaryDirectory() as folder:
         tasks = Tasks(given.shared, Path(folder))
         for name in given.models:
@@ -101,20 +119,17 @@ def main() -> None:
             )
             print(f"{'scheme':12}{'by':18}{task.measure:>12}{'SQNR dB':>18}{'changed %':>19}{'s':>8}{'MB':>7}")
             for scheme in given.schemes.split(",") if given.schemes else schemes_of(name):
-                for row in rows(task, scheme, given.recipe, wanted, Path(folder), peers=given.peers):
+                for row in rows(task, scheme, given.recipe, wanted, Path(folder), others):
                     print(row.line(), flush=True)
 
 
-def rows(task: Task, scheme: str, recipe: str, wanted: Outputs, folder: Path, *, peers: bool) -> Iterator[Row]:
+def rows(task: Task, scheme: str, recipe: str, wanted: Outputs, folder: Path, others: Others) -> Iterator[Row]:
     """Lamina's network, then the others'."""
     makers: dict[str, Callable[[Path], Spent]] = {
         f"Lamina {recipe}".strip(): lambda p: by_lamina(task, scheme, recipe, p)
     }
-    if peers and "pot" not in scheme:
-        makers["ORT min-max"] = lambda path: here(lambda: by_ort(task, scheme, "MinMax", path))
-        makers["ORT 99.99 %"] = lambda path: here(lambda: by_ort(task, scheme, "Percentile", path))
-    if peers and scheme in ("channel", "tensor") and find_spec("nncf"):
-        makers["NNCF"] = lambda path: here(lambda: by_nncf(task, scheme, path))
+    for peer, python in others.of(scheme):
+        makers[peer.name] = partial(by_peer, peer, python, scheme, task.path, task.calib)
     for maker, make in makers.items():
         path = folder / f"{task.name}_{scheme}.onnx"
         try:
@@ -171,67 +186,6 @@ def quantized(model: Path, calib: Array, path: Path, words: Mapping[str, Any]) -
     own, others = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     seconds = sum(u.ru_utime + u.ru_stime for u in (own, others))
     return seconds, max(own.ru_maxrss, others.ru_maxrss) / 1024
-
-
-def here(make: Callable[[], None]) -> Spent:
-    """Something made in this process, and its seconds; what memory it took is not known."""
-    started = time.process_time()
-    make()
-    return time.process_time() - started, float("nan")
-
-
-def by_ort(task: Task, scheme: str, method: str, path: Path) -> None:
-    """Quantize by ONNX Runtime."""
-    import onnxruntime
-    from onnxruntime import quantization as q
-    from onnxruntime.quantization.shape_inference import quant_pre_process
-
-    prepared = path.with_suffix(".prepared.onnx")
-    quant_pre_process(str(task.path), str(prepared), skip_symbolic_shape=True)
-    (given,) = onnxruntime.InferenceSession(prepared, providers=["CPUExecutionProvider"]).get_inputs()
-
-    class Reader(q.CalibrationDataReader):
-        def __init__(self) -> None:
-            self.left = iter(task.calib if method == "MinMax" else task.calib[:32])
-
-        def get_next(self) -> dict[str, Array] | None:
-            sample = next(self.left, None)
-            return None if sample is None else {given.name: _fitting(sample[None], given.shape)}
-
-    q.quantize_static(
-        str(prepared),
-        str(path),
-        Reader(),
-        quant_format=q.QuantFormat.QDQ,
-        per_channel=scheme != "tensor",
-        activation_type=q.QuantType.QInt16 if scheme == "a16" else q.QuantType.QInt8,
-        weight_type=q.QuantType.QInt4 if scheme == "w4" else q.QuantType.QInt8,
-        calibrate_method=getattr(q.CalibrationMethod, method),
-        extra_options={"CalibPercentile": 99.99},
-    )
-
-
-def by_nncf(task: Task, scheme: str, path: Path) -> None:
-    """Quantize by NNCF, fast bias correction, one scale per tensor of activations, ranges of extremes."""
-    import nncf
-    from nncf.quantization import advanced_parameters as advanced
-    from nncf.quantization.range_estimator import RangeEstimatorParametersSet
-
-    model = onnx.load(task.path)
-    given = model.graph.input[0]
-    sizes = [d.dim_value for d in given.type.tensor_type.shape.dim]
-    words = advanced.AdvancedQuantizationParameters(
-        weights_quantization_params=advanced.QuantizationParameters(per_channel=scheme == "channel"),
-        activations_quantization_params=advanced.QuantizationParameters(per_channel=False),
-        activations_range_estimator_params=RangeEstimatorParametersSet.MINMAX,
-    )
-    data = nncf.Dataset([{given.name: _fitting(sample[None], sizes)} for sample in task.calib])
-    preset = nncf.QuantizationPreset.MIXED
-    try:
-        made = nncf.quantize(model, data, preset=preset, subset_size=len(task.calib), advanced_parameters=words)
-    except nncf.ValidationError as error:
-        raise ValueError(str(error)) from error
-    onnx.save(made, path)
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ def _packages(ctx: click.Context, param: click.Parameter, names: str | None) -> 
     help="Folder of the project; replaces an earlier one, keeps what is yours.",
 )
 @click.option("--force", is_flag=True, help="Replace files of the earlier project that were edited, too.")
-@click.option("--calib", metavar="D.npz", help="Of a float model: samples that it is quantized by first.")
+@click.option("--calib", metavar="DATA", help="Of a float model: samples that it is quantized by first.")
 @config_option
 @preprocess_option
 @click.option("--labels", metavar="FILE", callback=_labels, help="What an output's numbers mean, one label a line.")

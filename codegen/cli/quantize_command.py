@@ -30,7 +30,12 @@ if TYPE_CHECKING:
 )
 @model_argument
 @caffemodel_option
-@click.option("--calib", metavar="D.npz", help="Samples of what the network will see; made up when not given.")
+@click.option(
+    "--calib",
+    metavar="DATA",
+    help="Samples of what the network will see: a .npz, or a folder or .txt list of pictures or sounds; "
+    "made up when not given.",
+)
 @click.option("-o", "--out", metavar="Q.onnx", help="Where the quantized model goes; its report beside it as .json.")
 @target_option
 @plugin_option
@@ -84,7 +89,7 @@ def command(
     verbose: bool,
     **options: Any,
 ) -> int:
-    """Quantize the float MODEL by the samples of D.npz: an ONNX file with QuantizeLinear and DequantizeLinear nodes."""
+    """Quantize the float MODEL by the samples of DATA: an ONNX file with QuantizeLinear and DequantizeLinear nodes."""
     from codegen import api
 
     if options["out"] is None and options["stop_after"] is None:

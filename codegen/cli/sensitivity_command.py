@@ -25,7 +25,7 @@ from codegen.report.sensitive import sensitivity_text
 )
 @model_argument
 @caffemodel_option
-@click.option("--calib", required=True, metavar="D.npz", help="Samples of what the network will see.")
+@click.option("--calib", required=True, metavar="DATA", help="Samples of what the network will see.")
 @click.option(
     "--by",
     type=click.Choice(["layer", "type", "tensor"]),

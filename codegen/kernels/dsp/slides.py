@@ -24,6 +24,7 @@ from codegen.kernels.blocked.registers import Choice, Slide, covers
 from codegen.kernels.common import range_field
 from codegen.kernels.conv2d import is_depthwise
 from codegen.kernels.dsp.factors import factors_of, with_line
+from codegen.kernels.dsp.limits import InBytes, added_instructions, in_bytes
 from codegen.kernels.dsp.words import pack_row_pairs, row_pair_bytes
 from codegen.kernels.fast import FastRequant, fast_requant
 from codegen.kernels.kernel import Fit, Kernel
@@ -42,7 +43,6 @@ _BIAS_BITS = 24
 _FORMS = ("single", "raised", "tflite", "low")
 Blocks: TypeAlias = tuple[tuple[Variant, ...], tuple[tuple[Piece, int], ...]]
 """The different blocks of a row, and its pieces, each with the index of its block."""
-Sums: TypeAlias = tuple[Weighted, FastRequant]
 
 
 class Counted(Protocol):
@@ -79,6 +79,11 @@ class SlideContext:
     rq: FastRequant
 
     @property
+    def limited(self) -> bool:
+        """Whether outputs have bounds of their own."""
+        return bool(added_instructions(self.rq.saturate)[0])
+
+    @property
     def padded(self) -> bool:
         """Whether any block reads padding."""
         return any(variant.padded for variant in self.variants)
@@ -113,8 +118,9 @@ def _step(column: Input, pixels: int) -> Step:
 
 @record
 class _ThreeByThree:
-    """Rows are in registers, weights are bytes."""
+    """Rows are in registers, weights are bytes; `saturate` names the type that outputs are saturated to."""
 
+    saturate: str
     most: int = MOST_PIXELS
 
     def each(self, variant: Variant) -> Mix:
@@ -123,10 +129,13 @@ class _ThreeByThree:
         outside = len(variant.inputs) - inside
         columns = Mix(other=inside, load=1.5 * inside + 2 * outside, load_next=1.5 * inside)
         ends = Mix(other=6 + 3 * n, load=3, load_next=4, store=2 + n, multiple=1, moved=2, multiply_add=7 * n, taken=1)
-        return columns + ends
+        return columns + ends + limits_mix(self.saturate, n)
 
 
-_BYTES = _ThreeByThree()
+def limits_mix(saturate: str, outputs: int) -> Mix:
+    """What bounds of their own take of so many outputs of a channel."""
+    each, around = added_instructions(saturate)
+    return Mix(other=each * outputs, load=around)
 
 
 def inside_of(variant: Variant) -> int:
@@ -136,17 +145,18 @@ def inside_of(variant: Variant) -> int:
 
 def _fit(node: NodeOf[Conv2D], *, small: bool = False) -> Fit | None:
     found = sums_of_bytes(node)
-    if found is None or found[0].bits or (node.op.h.size, node.op.w.size) != (3, 3):
+    if found is None or found.sums.bits or (node.op.h.size, node.op.w.size) != (3, 3):
         return None
-    blocks = choose_blocks(_BYTES, node.op.w, node.ins[0].shape, node.outs[0].shape, small=small)
+    counted = _ThreeByThree(found.rq.saturate)
+    blocks = choose_blocks(counted, node.op.w, node.ins[0].shape, node.outs[0].shape, small=small)
     if blocks is None:
         return None
-    sums, rq = found[0], with_line(*found, node.ins[0].shape[3] - 1, _BIAS_BITS)
-    k = SlideContext(sums.x.value, node.ins[0].shape[3], node.op.w.stride, *blocks, rq)
-    return fit_of(node, sums, k, row_mix(_BYTES, blocks, k.channels))
+    rq = with_line(found.sums, found.rq, node.ins[0].shape[3] - 1, _BIAS_BITS)
+    k = SlideContext(found.sums.x.value, node.ins[0].shape[3], node.op.w.stride, *blocks, rq)
+    return fit_of(node, found, k, row_mix(counted, blocks, k.channels))
 
 
-def sums_of_bytes(node: NodeOf[Conv2D]) -> Sums | None:
+def sums_of_bytes(node: NodeOf[Conv2D]) -> InBytes | None:
     """The sums of a depthwise layer whose taps lie together, and their requantization; None where blocks have none."""
     op, sums = node.op, weighted(node)
     if sums is None or not sums.of_bytes() or not is_depthwise(node):
@@ -154,18 +164,20 @@ def sums_of_bytes(node: NodeOf[Conv2D]) -> Sums | None:
     if op.w.dilation != 1 or op.w.stride > op.w.size:
         return None
     rq = fast_requant(op.requant, sums.reach)
-    return (sums, rq) if rq.form in _FORMS and rq.saturate in ("s8", "u8") else None
+    return in_bytes(sums, rq, floors=True) if rq.form in _FORMS else None
 
 
-def fit_of(node: NodeOf[Conv2D], sums: Weighted, k: SlideContext, mix: Mix, few: str = "") -> Fit:
+def fit_of(node: NodeOf[Conv2D], found: InBytes, k: SlideContext, mix: Mix, few: str = "") -> Fit:
     """A layer's parameters, and what is said of its blocks."""
-    op = node.op
+    op, sums = node.op, found.sums
     sizes = " and ".join(str(n) for n in sorted({v.pixels for v in k.variants}, reverse=True))
     each = mix.instructions / (op.h.size * op.w.size * node.outs[0].shape[2] * k.channels)
     why = f"blocks of {sizes} outputs of one channel, 2 rows an SMLAD, {each:.2f} instructions per product{few}"
-    assert op.requant is not None, "slides requantize"
-    bounds = range_field(op.requant.zero_point, op.requant.low, op.requant.high, saturates=True)
-    return Fit(k, (_stream(sums, k), bounds, *sums.zero_fields(padded=k.padded)), why=why, mix=mix)
+    requant = sums.op.requant
+    assert requant is not None, "slides requantize"
+    bounds = range_field(requant.zero_point, requant.low, requant.high, saturates=True)
+    params = (_stream(sums, k), bounds, *found.limits, *sums.zero_fields(padded=k.padded))
+    return Fit(k, params, why=why, mix=mix)
 
 
 @lru_cache(maxsize=256)

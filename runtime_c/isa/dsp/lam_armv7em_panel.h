@@ -337,14 +337,14 @@ LAM_INLINE void lam_panel_odd(const lam_panel *panel, const uint32_t *w, uint8_t
     "orr r7, r7, #1\n\t" \
     "str r7, [sp, #20]\n\t"
 
-/* The whole of a panel; the compiler does not know what is put on the stack meanwhile: r7, and 28 bytes. */
-#define LAM_PANEL_ASM(pixels, first, next, bytes, stores) \
+/* The whole of a panel; the compiler does not know what is put on the stack meanwhile: r7, and `frame` bytes, of which `kept`
+ * fills those from the 28th on. */
+#define LAM_PANEL_ASM(pixels, first, next, bytes, stores, frame, kept) \
     do { \
-        register const lam_panel *panel_ __asm__("r0") = panel; \
+        register const void *panel_ __asm__("r0") = panel; \
         register uint8_t *y_ __asm__("r1") = y; \
         __asm__ volatile("push {r7}\n\t" \
-                         "sub sp, sp, #28\n\t" \
-                         "ldmia r0, {r2, r3, r4, r5, r6}\n\t" \
+                         "sub sp, sp, #" frame "\n\t" kept "ldmia r0, {r2, r3, r4, r5, r6}\n\t" \
                          "str r2, [sp]\n\t" \
                          "str r6, [sp, #4]\n\t" \
                          "str r1, [sp, #8]\n\t" \
@@ -360,7 +360,7 @@ LAM_INLINE void lam_panel_odd(const lam_panel *panel, const uint32_t *w, uint8_t
                          stores \
                          "str r6, [sp, #8]\n\t" \
                          "bpl.w 1b\n\t" \
-                         "add sp, sp, #28\n\t" \
+                         "add sp, sp, #" frame "\n\t" \
                          "pop {r7}\n\t" \
                          : "+r"(panel_), "+r"(y_) \
                          : \
@@ -368,7 +368,7 @@ LAM_INLINE void lam_panel_odd(const lam_panel *panel, const uint32_t *w, uint8_t
     } while (0)
 #define LAM_PANEL_OF(pixels, mode, type) \
     LAM_PANEL_ASM(LAM_PIXELS_##pixels, LAM_FIRST_##pixels, LAM_NEXT_##pixels, LAM_BYTES_##pixels, \
-                  LAM_STORES_##pixels(LAM_BYTE_##mode, LAM_SATURATE_##type, LAM_BEFORE_##mode, LAM_BETWEEN_##mode))
+                  LAM_STORES_##pixels(LAM_BYTE_##mode, LAM_SATURATE_##type, LAM_BEFORE_##mode, LAM_BETWEEN_##mode), "28", "")
 #define LAM_PIXELS_1 "1"
 #define LAM_PIXELS_2 "2"
 #define LAM_PIXELS_3 "3"

@@ -31,6 +31,12 @@ typedef struct lam_slide {
     int32_t zero;
 } lam_slide;
 
+/* A block whose outputs have bounds of their own, and these. */
+typedef struct lam_slide_limited {
+    lam_slide slide;
+    uint32_t limits;
+} lam_slide_limited;
+
 #if LAM_BLOCKS
 /* r0 to r2 the rows, r3 and r4 what is loaded, r5 to r7 weights, r8 to r12 and lr the sums.  Of two rows and of the third
  * one, the inputs of a column: the first column moves the pointers on to the next channel, later ones lie `at` bytes behind. */
@@ -66,7 +72,10 @@ typedef struct lam_slide {
 #define LAM_SLIDE_SUM_5 "lr"
 /* The output of a sum; that of the first pixel moves y on to the next channel. */
 #define LAM_SLIDE_STORE(mode, type, sum, at) \
-    LAM_BYTE_##mode(LAM_SATURATE_##type, LAM_SLIDE_SUM_##sum, "r3") "strb " LAM_SLIDE_SUM_##sum ", [r6" at "\n\t"
+    LAM_BYTE_##mode(LAM_SATURATE_##type, LAM_SLIDE_SUM_##sum, "r3") LAM_LIMIT_##type(LAM_SLIDE_SUM_##sum, "r7") \
+    "strb " LAM_SLIDE_SUM_##sum ", [r6" at "\n\t"
+/* Around the outputs with bounds of their own: the limits take the weights' register. */
+#define LAM_SLIDE_WITHIN(limits, stores) "ldr r7, [sp, #" #limits "]\n\t" stores "ldr r7, [sp]\n\t"
 
 /* The multiplier in r3, what else its mode needs in r4 and r5, y in r6, the carry: the channel is the last. */
 #define LAM_SLIDE_NUMBERS_TFLITE \
@@ -92,11 +101,15 @@ typedef struct lam_slide {
  * those of the third one, `stores` the outputs.  The compiler does not know what is on the stack meanwhile: r7, and the
  * weights, 2 * zero point + 1, y, and the pair of the inputs' zero point. */
 #define LAM_SLIDE_BLOCK(mode, slide, last, two, third, stores) \
+    LAM_SLIDE_ASM(mode, slide, last, two, third, stores, "16", "")
+/* The same with bounds of its own, of a lam_slide_limited: the limits lie behind all that. */
+#define LAM_SLIDE_LIMITED(mode, slide, last, two, third, stores) \
+    LAM_SLIDE_ASM(mode, slide, last, two, third, LAM_SLIDE_WITHIN(16, stores), "20", "ldr r1, [r0, #28]\n\tstr r1, [sp, #16]\n\t")
+#define LAM_SLIDE_ASM(mode, slide, last, two, third, stores, frame, kept) \
     do { \
-        register const lam_slide *slide_ __asm__("r0") = (slide); \
+        register const void *slide_ __asm__("r0") = (slide); \
         __asm__ volatile("push {r7}\n\t" \
-                         "sub sp, sp, #16\n\t" \
-                         "ldmia.w r0, {r0, r1, r2, r5, r7, r8, r9}\n\t" \
+                         "sub sp, sp, #" frame "\n\t" kept "ldmia.w r0, {r0, r1, r2, r5, r7, r8, r9}\n\t" \
                          "pkhbt r9, r9, r9, lsl #16\n\t" \
                          "strd r8, r5, [sp, #4]\n\t" \
                          "str.w r9, [sp, #12]\n" \
@@ -112,7 +125,7 @@ typedef struct lam_slide {
                          "sxtb16 r5, r6\n\t" \
                          "asr.w r6, r6, #24\n\t" third LAM_SLIDE_NUMBERS_##mode stores "str.w r6, [sp, #8]\n\t" \
                          "bcc.w 1b\n\t" \
-                         "add sp, sp, #16\n\t" \
+                         "add sp, sp, #" frame "\n\t" \
                          "pop {r7}\n\t" \
                          : "+r"(slide_) \
                          : \
@@ -156,6 +169,21 @@ static inline void lam_slide_plain(const lam_slide *slide, const lam_slide_shape
                 lam_panel_byte(acc, lam_word(w + 14), shift, slide->centre, mode, type);
         }
     }
+}
+
+/* All outputs of a block that are bytes of a type with bounds of its own, moved back. */
+static inline void lam_slide_limit(uint8_t *y, int32_t channels, int32_t pixels, uint32_t limits, int type)
+{
+    for (uint8_t *const end = y + channels * pixels; y != end; y++) {
+        *y = lam_limited_byte(*y, limits, type);
+    }
+}
+
+static inline void lam_slide_limited_plain(const lam_slide_limited *slide, const lam_slide_shape *shape, int is_signed, int mode,
+                                           int type)
+{
+    lam_slide_plain(&slide->slide, shape, is_signed, mode, type);
+    lam_slide_limit(slide->slide.y, shape->channels, shape->pixels, slide->limits, type);
 }
 #endif
 

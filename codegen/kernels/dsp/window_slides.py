@@ -175,7 +175,7 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
     if blocks is None:
         return None
     few = f", weights of {sums.bits} bits" if sums.bits else ""
-    k = WindowSlideContext(sums.x.value, node.ins[0].shape[3], node.op.w.stride, *blocks, rq, counted)
+    k = WindowSlideContext(sums.x.value, node.ins[0].shape[3], node.op.w.stride, *blocks, rq, False, counted)
     return fit_of(node, found, k, row_mix(counted, blocks, k.channels), few)
 
 

@@ -201,10 +201,16 @@ def fit_of(node: NodeOf[Conv2D], found: InBytes, k: SlideContext, mix: Mix, few:
 @lru_cache(maxsize=256)
 def choose_blocks(counted: Counted, w: Window, x: Shape, y: Shape, *, small: bool = False) -> Blocks | None:
     """The blocks of a row that cost least: instructions, or (`small`) by what their code is as well."""
-    most = min(counted.most, y[2], 1 + ((_REACH + 1) // x[3] - w.size + 1) // w.stride)
+    most = min(counted.most, y[2], 2 + _REACH // x[3])
     found = [_cut(cover, w, x, y) for n in range(1, most + 1) for cover in covers(y[2], n)]
-    served = [f for f in found if all(any(i.offset == 0 for i in v.inputs) for v in f[0])]
+    served = [f for f in found if all(_is_served(v, x[3]) for v in f[0])]
     return min(served, key=lambda blocks: _cost(counted, blocks, small=small), default=None)
+
+
+def _is_served(variant: Variant, channels: int) -> bool:
+    """Whether a block reads a column inside, from which the next channel's is one further, and reaches all others."""
+    last = max(max(i.offset for i in variant.inputs), (variant.pixels - 1) * channels)
+    return any(i.offset == 0 for i in variant.inputs) and last - 1 <= _REACH
 
 
 def _cost(counted: Counted, blocks: Blocks, *, small: bool) -> tuple[float, int]:

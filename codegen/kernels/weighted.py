@@ -84,14 +84,14 @@ class Weighted:
         """The bias with the input zero point in it, int32."""
         return folded_bias(self.weights, self.bias, self.op.x_zero_point).astype(np.int32)
 
-    def of_bytes(self, *, shifted: bool = False) -> bool:
+    def of_bytes(self, *, shifted: bool = False, halves: bool = False) -> bool:
         """Whether inputs, weights and outputs have 8 bits, and sums 32.
 
-        `shifted`: weights may also be bytes and a shift for all of them.
+        `shifted`: weights may also be bytes and a shift for all of them; `halves`: they may have 16 bits.
         """
         if self.op.requant is None or self.x not in BYTES or self.y not in BYTES or self.wide:
             return False
-        return self.weights.dtype == np.int8 or (shifted and self.shift is not None)
+        return self.weights.dtype == np.int8 or halves or (shifted and self.shift is not None)
 
     def fits_unsigned(self, bits: int) -> bool:
         """Whether sums also fit 32 bits of fields without a sign, with the sum of the inputs that is taken off them."""

@@ -87,8 +87,9 @@ def layers(s: Sketch) -> Iterator[str]:
     modes: tuple[Mode, ...] = ("tflite", "single")
     for mode in modes:  # no line has room for such a bias
         yield depthwise(s, s.input((1, 3, 7, 5), name=f"large_{mode}"), SAME, mode, S8, low=True, more=1 << 24)
-    far = s.input((1, 2, 4, 900), name="far")
-    yield depthwise(s, far, SAME, "tflite", S8, low=True)
+    for width, channels in ((4, 900), (7, 1000), (5, 1024), (2, 4096)):
+        far = s.input((1, 2, width, channels), name=f"far{width}")
+        yield depthwise(s, far, SAME, "tflite", S8, low=True)
     more = s.input((1, 2, 9, 2), name="more")
     yield depthwise(s, more, Window(3, 1, 1, 2, 1), "tflite", S8)
 

@@ -38,9 +38,16 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     channels, pixels = node.outs[0].shape[-1], row_pixels(node.outs[0].shape)
     if found is None or not is_pointwise(node.op) or node.ins[0].shape[-1] != _INPUTS:
         return None
-    if found[1].form != "lined" or channels % 2 or channels > _MOST_APART or pixels < 4:
+    if (
+        found.rq.form != "lined"
+        or found.limits
+        or found.sums.shift is not None
+        or channels % 2
+        or channels > _MOST_APART
+        or pixels < 4
+    ):
         return None
-    sums, rq = found
+    sums, rq = found.sums, found.rq
     most = min(_MOST_PIXELS, pixels)
     k = EightContext(sums.x.value, channels, most, rq)
     weights = stream(sums, rq, groups=_INPUTS // 4, pieces=1, wide=False)

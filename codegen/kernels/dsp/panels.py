@@ -18,6 +18,7 @@ from codegen.ir.shape import row_pixels
 from codegen.kernels.common import range_field
 from codegen.kernels.conv2d import inner_columns, is_pointwise
 from codegen.kernels.dsp.factors import Factors, factors_of, with_line
+from codegen.kernels.dsp.limits import InBytes, in_bytes
 from codegen.kernels.dsp.words import panel_words
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant, filled, takes_one_product
 from codegen.kernels.kernel import Fit, Kernel
@@ -48,8 +49,8 @@ Where the plan has the bytes to spare they are made whole all the same (`roomier
 class PanelContext(PixelSizes):
     """Literals of one layer: `groups` of four values a product, `piece` bytes in each piece of a column.
 
-    `odd_at`: where the weights of a channel without a partner begin, in
-    words; 0 where there is none.
+    `shifted`: weights are bytes less a shift, and sums have the shift times the sum of their pixel's column.
+    `odd_at`: where the weights of a channel without a partner begin, in words; 0 where there is none.
     """
 
     widen: str
@@ -59,6 +60,7 @@ class PanelContext(PixelSizes):
     piece: int
     width: int
     wide: bool
+    shifted: bool
     odd_at: int
     rq: FastRequant
 
@@ -71,9 +73,26 @@ class PanelContext(PixelSizes):
         return Told(("c_out", "groups", "piece", "odd_at"), row=20.0 * self.width)
 
     @property
+    def limited(self) -> bool:
+        """Whether outputs of its assembly have bounds of their own."""
+        return self.rq.saturate == "limited"
+
+    @property
+    def kind(self) -> str:
+        """Which panels it has beyond the usual ones."""
+        return "limited" if self.limited else "shifted" if self.shifted else ""
+
+    @property
+    def headers(self) -> tuple[str, ...]:
+        """What it calls besides the kernel's."""
+        if self.kind:
+            return (f"lam_armv7em_panel_{self.kind}.h",)
+        return ("lam_armv7em_panel_wide.h",) if self.wide else ()
+
+    @property
     def suffix(self) -> str:
         """What names of panels have behind their pixels."""
-        return f"{'w' if self.wide else ''}_{self.rq.form}_{self.rq.saturate}"
+        return f"{'w' if self.wide else ''}_{self.rq.form}_{self.rq.saturate}{'_shifted' if self.shifted else ''}"
 
 
 @record
@@ -233,24 +252,30 @@ class WindowPanelContext(PanelContext):
 def _sums(node: Node, wide: bool) -> tuple[Weighted, FastRequant] | None:
     """The node's sums, and how they are requantized; None where panels do not serve them."""
     sums = weighted(node)
-    if sums is None or sums.bits or not sums.of_bytes(shifted=wide) or node.op.requant is None:
+    if sums is None or sums.bits or not sums.of_bytes(shifted=True) or node.op.requant is None:
         return None
-    rq = fast_requant(node.op.requant, sums.reach)
-    if not takes_one_product(node.op.requant, sums.reach) or rq.saturate not in ("s8", "u8"):
-        return None
-    return sums, rq
+    takes = takes_one_product(node.op.requant, sums.reach)
+    return (sums, fast_requant(node.op.requant, sums.reach)) if takes else None
 
 
-def assembly_sums(node: Node, *, wide: bool = False) -> tuple[Weighted, FastRequant] | None:
+def assembly_sums(node: Node, *, wide: bool = False) -> InBytes | None:
     """The same, requantized in assembly."""
     found = _sums(node, wide)
-    return found and (found[0], _in_assembly(*found))
+    return found and _in_assembly(*found, wide=wide)
 
 
-def _in_assembly(sums: Weighted, rq: FastRequant) -> FastRequant:
-    """The form of the panels' own assembly: a line where there is one."""
-    own = replace(rq, form="tflite") if rq.form == "low" else rq
-    return with_line(sums, own, _last_pair(len(sums.weights)))
+def _in_assembly(sums: Weighted, rq: FastRequant, *, wide: bool) -> InBytes | None:
+    """The form of the panels' own assembly, a line where there is one; None of shifts beside bounds of their own."""
+    found = in_bytes(sums, rq)
+    if found.limits and _is_shifted(sums, wide=wide):
+        return None
+    own = replace(found.rq, form="tflite") if found.rq.form == "low" else found.rq
+    return replace(found, rq=with_line(found.sums, own, _last_pair(len(sums.weights))))
+
+
+def _is_shifted(sums: Weighted, *, wide: bool) -> bool:
+    """Whether weights are stored as so much less."""
+    return not wide and sums.shift is not None
 
 
 def _last_pair(channels: int) -> int:
@@ -262,14 +287,16 @@ def _fit_pointwise(node: Node, wide: bool) -> Fit | None:
     found = assembly_sums(node, wide=wide)
     if found is None or not is_pointwise(node.op):
         return None
-    sums, rq = found
+    sums, rq = found.sums, found.rq
     y, piece = node.outs[0], node.ins[0].shape[-1]
     groups, width = -(-piece // 4), row_pixels(y.shape)
     odd_at = _odd_at(y.shape[-1], groups, wide)
-    k = PanelContext(sums.x.value, y.dtype.ctype, y.shape[-1], groups, piece, width, wide, odd_at, rq)
+    shifted = _is_shifted(sums, wide=wide)
+    k = PanelContext(sums.x.value, y.dtype.ctype, y.shape[-1], groups, piece, width, wide, shifted, odd_at, rq)
     columns = Scratch("columns", 8 * _MOST_PIXELS * groups, least=8 * _at_a_time(width) * groups)
-    params = (stream(sums, rq, groups=groups, pieces=1, wide=wide), _range(node.op.requant))
-    return Fit(k, params, (columns,), _why(node, k, 4 * groups), in_place=True)
+    weights = stream(sums, rq, groups=groups, pieces=1, wide=wide)
+    params = (weights, _range(sums.op.requant), *found.limits, *(sums.shift_fields() if shifted else ()))
+    return Fit(k, params, (columns,), _why(node, k, 4 * groups), headers=k.headers, in_place=True)
 
 
 def _at_a_time(width: int) -> int:
@@ -283,7 +310,10 @@ def _fit_window(node: NodeOf[Conv2D], wide: bool, *, whole: bool = False) -> Fit
     if found is None or node.op.groups != 1 or (whole and not _is_large(node)):
         return None
     by_row = not whole and _is_large(node)
-    sums, rq = found if by_row else (found[0], _in_assembly(*found))
+    own = _by_row(*found, wide=wide) if by_row else _in_assembly(*found, wide=wide)
+    if own is None:
+        return None
+    sums, rq = own.sums, own.rq
     k = _window_context(node, sums, rq, wide, by_row=by_row)
     piece = Scratch("edge", k.edge_bytes)
     headers = (*(("lam_gather.h",) if k.has_edges else ()), *(("lam_armv7em.h",) if k.in_words else ()))
@@ -291,10 +321,16 @@ def _fit_window(node: NodeOf[Conv2D], wide: bool, *, whole: bool = False) -> Fit
     scratch = (Scratch("columns", 4 * k.column_words), Scratch("sums", 4 * k.sums_words), piece)
     why = _why(node, k, 4 * k.groups * (k.kernel_h if k.by_row else 1))
     if k.by_row:
-        return Fit(k, (*_by_row_params(sums, k), *zero), scratch, why, headers=(*headers, *k.rq.headers))
+        return Fit(k, (*_by_row_params(sums, k), *zero), scratch, why, headers=(*headers, *k.headers, *k.rq.headers))
     pieces = 1 if k.joined else k.kernel_h * k.pieces
     weights = stream(sums, rq, groups=k.groups, pieces=pieces, wide=wide)
-    return Fit(k, (weights, _range(node.op.requant), *zero), scratch, why, headers=headers)
+    params = (weights, _range(sums.op.requant), *own.limits, *(sums.shift_fields() if k.shifted else ()), *zero)
+    return Fit(k, params, scratch, why, headers=(*headers, *k.headers))
+
+
+def _by_row(sums: Weighted, rq: FastRequant, *, wide: bool) -> InBytes | None:
+    """The form of sums that wait, which are requantized in C; None of shifts."""
+    return None if _is_shifted(sums, wide=wide) else InBytes(sums, rq)
 
 
 def _is_large(node: NodeOf[Conv2D]) -> bool:
@@ -316,7 +352,8 @@ def _window_context(
     groups = apart // op.h.size if by_row else -(-whole // 4) if joined else apart
     odd_at = 0 if by_row else _odd_at(y.shape[3], groups, wide)
     return WindowPanelContext(
-        *(sums.x.value, y.dtype.ctype, y.shape[3], groups, taps * channels, y.shape[2], wide, odd_at, rq),
+        *(sums.x.value, y.dtype.ctype, y.shape[3], groups, taps * channels, y.shape[2], wide),
+        *(_is_shifted(sums, wide=wide), odd_at, rq),
         kernel_h=op.h.size,
         pieces=pieces,
         taps=taps,
@@ -355,7 +392,8 @@ def stream(sums: Weighted, rq: FastRequant, *, groups: int, pieces: int, wide: b
 
 def _streamed(sums: Weighted, rq: FastRequant, pieces: int, *, wide: bool) -> Array:
     count = len(sums.weights)
-    found, weights, paired = factors_of(sums, rq, _last_pair(count)), sums.weights.reshape(count, -1), count // 2 * 2
+    stored = sums.weights if wide else sums.shifted_weights()
+    found, weights, paired = factors_of(sums, rq, _last_pair(count)), stored.reshape(count, -1), count // 2 * 2
     parts = []
     for together, channels in ((2, slice(paired)), (1, slice(paired, None))):
         own = Factors(found.bias[channels], found.multiplier[channels], found.place[channels])
@@ -409,7 +447,7 @@ def sums_taps(node: Node) -> int:
 def panels(*, wide: bool) -> tuple[Kernel[Conv2D | Dense], Kernel[Conv2D]]:
     """The kernels on weights of 8 bits, or (`wide`) of 16."""
     tail = "_wide" if wide else ""
-    headers = ("lam_armv7em_panel.h", *(("lam_armv7em_panel_wide.h",) if wide else ()))
+    headers = ("lam_armv7em_panel.h",)
     chips = (_DSP | _WIDE, frozenset[str]()) if wide else (_DSP, _WIDE)
     pointwise: Kernel[Conv2D | Dense] = Kernel(
         f"dsp_panels{tail}",

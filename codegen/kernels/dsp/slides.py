@@ -24,6 +24,7 @@ from codegen.kernels.blocked.registers import Choice, Slide, covers
 from codegen.kernels.common import range_field
 from codegen.kernels.conv2d import is_depthwise
 from codegen.kernels.dsp.factors import factors_of, with_line
+from codegen.kernels.dsp.limits import InBytes, added_instructions, in_bytes
 from codegen.kernels.dsp.words import pack_row_pairs, row_pair_bytes
 from codegen.kernels.fast import FastRequant, fast_requant
 from codegen.kernels.kernel import Fit, Kernel
@@ -38,11 +39,12 @@ _REACH = 4095
 FACTOR_BYTES = 9
 """Bytes of a channel's shift, bias and multiplier, behind its weights; of an addend two, and then three of the bias."""
 _BIAS_BITS = 24
-"""Of the bias of a channel whose outputs take one product and one sum."""
+"""Of the bias of a channel whose outputs take one product and one sum, beside weights of bytes."""
+_WIDE_WORDS = 7
+"""A channel's, with bias and factors, where weights have 16 bits."""
 _FORMS = ("single", "raised", "tflite", "low")
 Blocks: TypeAlias = tuple[tuple[Variant, ...], tuple[tuple[Piece, int], ...]]
 """The different blocks of a row, and its pieces, each with the index of its block."""
-Sums: TypeAlias = tuple[Weighted, FastRequant]
 
 
 class Counted(Protocol):
@@ -69,7 +71,10 @@ class Step:
 
 @record
 class SlideContext:
-    """Literals of one depthwise convolution; `pieces` has the index of each piece's variant."""
+    """Literals of one depthwise convolution; `pieces` has the index of each piece's variant.
+
+    `wide`: weights have 16 bits.
+    """
 
     widen: str
     channels: int
@@ -77,6 +82,17 @@ class SlideContext:
     variants: tuple[Variant, ...]
     pieces: tuple[tuple[Piece, int], ...]
     rq: FastRequant
+    wide: bool
+
+    @property
+    def limited(self) -> bool:
+        """Whether outputs have bounds of their own."""
+        return bool(added_instructions(self.rq.saturate)[0])
+
+    @property
+    def block(self) -> str:
+        """What the name of its assembly ends in."""
+        return ("WIDE_" if self.wide else "") + "LIMITED" if self.limited else "WIDE" if self.wide else "BLOCK"
 
     @property
     def padded(self) -> bool:
@@ -113,8 +129,10 @@ def _step(column: Input, pixels: int) -> Step:
 
 @record
 class _ThreeByThree:
-    """Rows are in registers, weights are bytes."""
+    """Rows are in registers; `saturate` names the type that outputs are saturated to, `wide` weights have 16 bits."""
 
+    saturate: str
+    wide: bool
     most: int = MOST_PIXELS
 
     def each(self, variant: Variant) -> Mix:
@@ -122,11 +140,15 @@ class _ThreeByThree:
         inside, n = inside_of(variant), variant.pixels
         outside = len(variant.inputs) - inside
         columns = Mix(other=inside, load=1.5 * inside + 2 * outside, load_next=1.5 * inside)
-        ends = Mix(other=6 + 3 * n, load=3, load_next=4, store=2 + n, multiple=1, moved=2, multiply_add=7 * n, taken=1)
-        return columns + ends
+        ends = Mix(other=2 + 3 * n, load=3, store=2 + n, multiple=1, moved=2, multiply_add=7 * n, taken=1)
+        weights = Mix(load_next=1, multiple=2, moved=4) if self.wide else Mix(other=4, load_next=4)
+        return columns + ends + weights + limits_mix(self.saturate, n)
 
 
-_BYTES = _ThreeByThree()
+def limits_mix(saturate: str, outputs: int) -> Mix:
+    """What bounds of their own take of so many outputs of a channel."""
+    each, around = added_instructions(saturate)
+    return Mix(other=each * outputs, load=around)
 
 
 def inside_of(variant: Variant) -> int:
@@ -135,46 +157,60 @@ def inside_of(variant: Variant) -> int:
 
 
 def _fit(node: NodeOf[Conv2D], *, small: bool = False) -> Fit | None:
-    found = sums_of_bytes(node)
-    if found is None or found[0].bits or (node.op.h.size, node.op.w.size) != (3, 3):
+    found = sums_of_bytes(node, halves=True)
+    if found is None or found.sums.bits or (node.op.h.size, node.op.w.size) != (3, 3):
         return None
-    blocks = choose_blocks(_BYTES, node.op.w, node.ins[0].shape, node.outs[0].shape, small=small)
+    wide = found.sums.weights.dtype != np.int8
+    counted = _ThreeByThree(found.rq.saturate, wide)
+    blocks = choose_blocks(counted, node.op.w, node.ins[0].shape, node.outs[0].shape, small=small)
     if blocks is None:
         return None
-    sums, rq = found[0], with_line(*found, node.ins[0].shape[3] - 1, _BIAS_BITS)
-    k = SlideContext(sums.x.value, node.ins[0].shape[3], node.op.w.stride, *blocks, rq)
-    return fit_of(node, sums, k, row_mix(_BYTES, blocks, k.channels))
+    rq = with_line(found.sums, found.rq, node.ins[0].shape[3] - 1, 32 if wide else _BIAS_BITS)
+    k = SlideContext(found.sums.x.value, node.ins[0].shape[3], node.op.w.stride, *blocks, rq, wide)
+    wider = ", weights of 16 bits" if wide else ""
+    return fit_of(node, found, k, row_mix(counted, blocks, k.channels), wider)
 
 
-def sums_of_bytes(node: NodeOf[Conv2D]) -> Sums | None:
-    """The sums of a depthwise layer whose taps lie together, and their requantization; None where blocks have none."""
+def sums_of_bytes(node: NodeOf[Conv2D], *, halves: bool = False) -> InBytes | None:
+    """The sums of a depthwise layer whose taps lie together, and their requantization; None where blocks have none.
+
+    `halves`: weights may have 16 bits.
+    """
     op, sums = node.op, weighted(node)
-    if sums is None or not sums.of_bytes() or not is_depthwise(node):
+    if sums is None or not sums.of_bytes(halves=halves) or not is_depthwise(node):
         return None
     if op.w.dilation != 1 or op.w.stride > op.w.size:
         return None
     rq = fast_requant(op.requant, sums.reach)
-    return (sums, rq) if rq.form in _FORMS and rq.saturate in ("s8", "u8") else None
+    return in_bytes(sums, rq, floors=True) if rq.form in _FORMS else None
 
 
-def fit_of(node: NodeOf[Conv2D], sums: Weighted, k: SlideContext, mix: Mix, few: str = "") -> Fit:
+def fit_of(node: NodeOf[Conv2D], found: InBytes, k: SlideContext, mix: Mix, few: str = "") -> Fit:
     """A layer's parameters, and what is said of its blocks."""
-    op = node.op
+    op, sums = node.op, found.sums
     sizes = " and ".join(str(n) for n in sorted({v.pixels for v in k.variants}, reverse=True))
     each = mix.instructions / (op.h.size * op.w.size * node.outs[0].shape[2] * k.channels)
     why = f"blocks of {sizes} outputs of one channel, 2 rows an SMLAD, {each:.2f} instructions per product{few}"
-    assert op.requant is not None, "slides requantize"
-    bounds = range_field(op.requant.zero_point, op.requant.low, op.requant.high, saturates=True)
-    return Fit(k, (_stream(sums, k), bounds, *sums.zero_fields(padded=k.padded)), why=why, mix=mix)
+    requant = sums.op.requant
+    assert requant is not None, "slides requantize"
+    bounds = range_field(requant.zero_point, requant.low, requant.high, saturates=True)
+    params = (_stream(sums, k), bounds, *found.limits, *sums.zero_fields(padded=k.padded))
+    return Fit(k, params, why=why, mix=mix)
 
 
 @lru_cache(maxsize=256)
 def choose_blocks(counted: Counted, w: Window, x: Shape, y: Shape, *, small: bool = False) -> Blocks | None:
     """The blocks of a row that cost least: instructions, or (`small`) by what their code is as well."""
-    most = min(counted.most, y[2], 1 + ((_REACH + 1) // x[3] - w.size + 1) // w.stride)
+    most = min(counted.most, y[2], 2 + _REACH // x[3])
     found = [_cut(cover, w, x, y) for n in range(1, most + 1) for cover in covers(y[2], n)]
-    served = [f for f in found if all(any(i.offset == 0 for i in v.inputs) for v in f[0])]
+    served = [f for f in found if all(_is_served(v, x[3]) for v in f[0])]
     return min(served, key=lambda blocks: _cost(counted, blocks, small=small), default=None)
+
+
+def _is_served(variant: Variant, channels: int) -> bool:
+    """Whether a block reads a column inside, from which the next channel's is one further, and reaches all others."""
+    last = max(max(i.offset for i in variant.inputs), (variant.pixels - 1) * channels)
+    return any(i.offset == 0 for i in variant.inputs) and last - 1 <= _REACH
 
 
 def _cost(counted: Counted, blocks: Blocks, *, small: bool) -> tuple[float, int]:
@@ -205,6 +241,8 @@ def row_mix(counted: Counted, blocks: Blocks, channels: int) -> Mix:
 def _stream(sums: Weighted, k: SlideContext) -> Field:
     """Params `weights`: of each channel weights, shift, bias and multiplier."""
     about = "with biases and factors, in the order of lam_armv7em_slide.h"
+    if k.wide:
+        return Field.later("weights", np.uint32, _WIDE_WORDS * k.channels, lambda: _streamed_wide(sums, k), about)
     _, rows, columns, _ = sums.weights.shape
     size = row_pair_bytes(rows, columns, sums.bits) + FACTOR_BYTES
     return Field.later("weights", np.uint8, size * k.channels, lambda: _streamed(sums, k), about)
@@ -219,6 +257,21 @@ def _streamed(sums: Weighted, k: SlideContext) -> Array:
         own = (_bytes(_with_end(found.place)), bias)
     factors = (*own, _bytes(found.multiplier.astype("<u4")))
     return np.concatenate((pack_row_pairs(sums.weights, sums.bits), *factors), axis=1).reshape(-1)
+
+
+def _streamed_wide(sums: Weighted, k: SlideContext) -> Array:
+    """The same in words, the place of a channel behind its last weight."""
+    found = factors_of(sums, k.rq, k.channels - 1)
+    places = found.place if k.rq.form == "lined" else _with_end(found.place)
+    halves = np.column_stack(
+        (sums.weights[:, :2, :, 0].swapaxes(1, 2).reshape(k.channels, -1), sums.weights[:, 2, :, 0])
+    )
+    words = np.column_stack((halves, places)).astype("<i2").view("<u4")
+    return (
+        np.column_stack((words, found.bias.astype(np.int32).view(np.uint32), found.multiplier))
+        .astype(np.uint32)
+        .reshape(-1)
+    )
 
 
 def _bytes(numbers: Array) -> Array:

@@ -19,6 +19,7 @@ from codegen.kernels.dsp.slides import (
     choose_blocks,
     fit_of,
     inside_of,
+    limits_mix,
     row_mix,
     sums_of_bytes,
 )
@@ -59,11 +60,15 @@ class Pass:
 
 @record
 class WindowSlides:
-    """The blocks for windows of some rows and columns; `bits` are few, or 0."""
+    """The blocks for windows of some rows and columns; `bits` are few, or 0.
+
+    `saturate` names the type that outputs are saturated to.
+    """
 
     rows: int
     columns: int
     bits: int
+    saturate: str
 
     @property
     def most(self) -> int:
@@ -108,7 +113,7 @@ class WindowSlides:
         two = Mix(other=inside, load=inside + outside, load_next=inside, multiply_add=self.columns * n)
         one = Mix(load=(inside + outside) / 2, load_next=(inside + outside) / 2, multiply_add=self.columns * n)
         ends = Mix(other=2 + 3 * n, load=3, load_next=2, store=2 + n, multiple=1, moved=2, multiply_add=n, taken=1)
-        return sum(parts, ends) + two.times(pairs) + one.times(alone)
+        return sum(parts, ends) + limits_mix(self.saturate, n) + two.times(pairs) + one.times(alone)
 
 
 def _taking(part: Pass, *, few: bool) -> Mix:
@@ -137,7 +142,12 @@ class WindowSlideContext(SlideContext):
 
     @property
     def frame(self) -> int:
-        """Bytes of a block's stack."""
+        """Bytes of a block's stack, with a word for limits of outputs behind them."""
+        return self.limits_at + (4 if self.limited else 0)
+
+    @property
+    def limits_at(self) -> int:
+        """Where that word is."""
         return _FRAME + 4 * len(self.pointers)
 
     def sum_of(self, pixel: int) -> int:
@@ -157,16 +167,16 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
     found, rows, columns = sums_of_bytes(node), node.op.h.size, node.op.w.size
     if found is None or rows > _MOST_ROWS or columns > _MOST_COLUMNS or rows * columns == 1:
         return None
-    sums, rq = found
-    counted = WindowSlides(rows, columns, sums.bits)
+    sums, rq = found.sums, found.rq
+    counted = WindowSlides(rows, columns, sums.bits, rq.saturate)
     if not sums.bits and (rows, columns) == (3, 3):
         return None
     blocks = choose_blocks(counted, node.op.w, node.ins[0].shape, node.outs[0].shape)
     if blocks is None:
         return None
     few = f", weights of {sums.bits} bits" if sums.bits else ""
-    k = WindowSlideContext(sums.x.value, node.ins[0].shape[3], node.op.w.stride, *blocks, rq, counted)
-    return fit_of(node, sums, k, row_mix(counted, blocks, k.channels), few)
+    k = WindowSlideContext(sums.x.value, node.ins[0].shape[3], node.op.w.stride, *blocks, rq, False, counted)
+    return fit_of(node, found, k, row_mix(counted, blocks, k.channels), few)
 
 
 WINDOW_SLIDES = Kernel(

@@ -20,7 +20,7 @@
     "smlad r4, r10, r6, r4\n\t" \
     "smlad r4, r11, r7, r4\n\t" \
     "smmla r4, r4, r12, lr\n\t" \
-    saturate " r4, #8, r4, asr #1\n\t" \
+    saturate("r4") \
     "strb r4, [r1], #" apart "\n\t"
 /* Channel `n` of two, 0 or 1, whose weights begin at [sp]; `addend` takes lr from both addends. */
 #define LAM_EIGHT_CHANNEL(n, addend, saturate, apart) \

@@ -197,18 +197,27 @@ static inline const uint32_t *lam_panel_add(const lam_panel *panel, const uint32
     return w;
 }
 
-/* The outputs of a channel without a partner, whose weights stand alone: bias, groups, multiplier, shift. */
-LAM_INLINE void lam_panel_odd(const lam_panel *panel, const uint32_t *w, uint8_t *y, int32_t pixels, int wide, int mode,
-                              int type)
+/* The outputs of a channel without a partner, whose weights stand alone: bias, groups, multiplier, shift.  `more` is added to
+ * the sum of each pixel. */
+LAM_INLINE void lam_panel_odd_and(const lam_panel *panel, const int32_t *more, const uint32_t *w, uint8_t *y, int32_t pixels,
+                                  int wide, int mode, int type)
 {
     int32_t sums[3];
     for (int32_t p = 0; p < pixels; p++) {
-        sums[p] = (int32_t)w[0];
+        sums[p] = (int32_t)w[0] + more[p];
     }
     w = lam_panel_add(panel, w + 1, sums, pixels, 1, wide);
     for (int32_t p = 0; p < pixels; p++) {
         y[p * panel->channels] = lam_panel_byte(sums[p], w[0], (int32_t)w[1], panel->centre, mode, type);
     }
+}
+
+static const int32_t lam_panel_none[3] = {0, 0, 0};
+
+LAM_INLINE void lam_panel_odd(const lam_panel *panel, const uint32_t *w, uint8_t *y, int32_t pixels, int wide, int mode,
+                              int type)
+{
+    lam_panel_odd_and(panel, lam_panel_none, w, y, pixels, wide, mode, type);
 }
 
 #if LAM_BLOCKS
@@ -337,14 +346,14 @@ LAM_INLINE void lam_panel_odd(const lam_panel *panel, const uint32_t *w, uint8_t
     "orr r7, r7, #1\n\t" \
     "str r7, [sp, #20]\n\t"
 
-/* The whole of a panel; the compiler does not know what is put on the stack meanwhile: r7, and 28 bytes. */
-#define LAM_PANEL_ASM(pixels, first, next, bytes, stores) \
+/* The whole of a panel; the compiler does not know what is put on the stack meanwhile: r7, and `frame` bytes, of which `kept`
+ * fills those from the 28th on. */
+#define LAM_PANEL_ASM(pixels, first, next, bytes, stores, frame, kept) \
     do { \
-        register const lam_panel *panel_ __asm__("r0") = panel; \
+        register const void *panel_ __asm__("r0") = panel; \
         register uint8_t *y_ __asm__("r1") = y; \
         __asm__ volatile("push {r7}\n\t" \
-                         "sub sp, sp, #28\n\t" \
-                         "ldmia r0, {r2, r3, r4, r5, r6}\n\t" \
+                         "sub sp, sp, #" frame "\n\t" kept "ldmia r0, {r2, r3, r4, r5, r6}\n\t" \
                          "str r2, [sp]\n\t" \
                          "str r6, [sp, #4]\n\t" \
                          "str r1, [sp, #8]\n\t" \
@@ -360,7 +369,7 @@ LAM_INLINE void lam_panel_odd(const lam_panel *panel, const uint32_t *w, uint8_t
                          stores \
                          "str r6, [sp, #8]\n\t" \
                          "bpl.w 1b\n\t" \
-                         "add sp, sp, #28\n\t" \
+                         "add sp, sp, #" frame "\n\t" \
                          "pop {r7}\n\t" \
                          : "+r"(panel_), "+r"(y_) \
                          : \
@@ -368,7 +377,7 @@ LAM_INLINE void lam_panel_odd(const lam_panel *panel, const uint32_t *w, uint8_t
     } while (0)
 #define LAM_PANEL_OF(pixels, mode, type) \
     LAM_PANEL_ASM(LAM_PIXELS_##pixels, LAM_FIRST_##pixels, LAM_NEXT_##pixels, LAM_BYTES_##pixels, \
-                  LAM_STORES_##pixels(LAM_BYTE_##mode, LAM_SATURATE_##type, LAM_BEFORE_##mode, LAM_BETWEEN_##mode))
+                  LAM_STORES_##pixels(LAM_BYTE_##mode, LAM_SATURATE_##type, LAM_BEFORE_##mode, LAM_BETWEEN_##mode), "28", "")
 #define LAM_PIXELS_1 "1"
 #define LAM_PIXELS_2 "2"
 #define LAM_PIXELS_3 "3"
@@ -416,13 +425,15 @@ static inline int32_t lam_panel_place(uint32_t word, int32_t channel, int mode)
     return lam_low((channel == 0) ? word : word >> 16);
 }
 
-static inline void lam_panel_plain(const lam_panel *panel, uint8_t *y, int32_t pixels, int wide, int mode, int type)
+/* `more` is added to the sums of each pixel. */
+static inline void lam_panel_plain_and(const lam_panel *panel, const int32_t *more, uint8_t *y, int32_t pixels, int wide, int mode,
+                                       int type)
 {
     const uint32_t *w = panel->weights;
     for (int last = 0; !last; y += 2, w += 3) {
         int32_t sums[6];
         for (int32_t j = 0; j < 2 * pixels; j++) {
-            sums[j] = (int32_t)w[j / pixels];
+            sums[j] = (int32_t)w[j / pixels] + more[j % pixels];
         }
         w = lam_panel_add(panel, w + 2, sums, pixels, 2, wide);
         for (int32_t j = 0; j < 2 * pixels; j++) {
@@ -432,6 +443,11 @@ static inline void lam_panel_plain(const lam_panel *panel, uint8_t *y, int32_t p
         }
         last = (mode == LAM_PANEL_LINED) ? (w[2] & 1u) != 0u : (w[2] >> 31) != 0u;
     }
+}
+
+static inline void lam_panel_plain(const lam_panel *panel, uint8_t *y, int32_t pixels, int wide, int mode, int type)
+{
+    lam_panel_plain_and(panel, lam_panel_none, y, pixels, wide, mode, type);
 }
 
 static inline void lam_panel_sums_plain(const lam_panel *panel, int32_t *sums, int32_t pixels, int wide)

@@ -33,6 +33,12 @@ typedef struct lam_window_slide {
     int32_t zero;
 } lam_window_slide;
 
+/* A block whose outputs have bounds of their own, and these. */
+typedef struct lam_window_slide_limited {
+    lam_window_slide slide;
+    uint32_t limits;
+} lam_window_slide_limited;
+
 #if LAM_BLOCKS
 /* r0 and r1 the rows, r3 and r4 what is loaded, r5 to r7, r2 and then r8 on weights, sums in those behind.  Weights are taken
  * apart before the rows are loaded: r1 is behind those of the channel meanwhile, r0 has a word, r3 and r4 what takes fields
@@ -79,10 +85,15 @@ typedef struct lam_window_slide {
  * the last sum, whose register has the bias before; `passes` the products, `stores` the outputs.  On the stack are the weights,
  * 2 * zero point + 1, y, the pair of the inputs' zero point, and the pointers. */
 #define LAM_WINDOW_SLIDE(slide, pointers, frame, bytes, last, passes, stores) \
+    LAM_WINDOW_SLIDE_ASM(slide, pointers, frame, bytes, last, passes, stores, "")
+/* The same with bounds of its own, of a lam_window_slide_limited: the limits lie behind all that, in the last word of the frame. */
+#define LAM_WINDOW_SLIDE_LIMITED(slide, pointers, frame, limits, bytes, last, passes, stores) \
+    LAM_WINDOW_SLIDE_ASM(slide, pointers, frame, bytes, last, passes, LAM_SLIDE_WITHIN(limits, stores), \
+                         "ldr r1, [r0, #20]\n\tpush {r1}\n\t")
+#define LAM_WINDOW_SLIDE_ASM(slide, pointers, frame, bytes, last, passes, stores, kept) \
     do { \
-        register const lam_window_slide *slide_ __asm__("r0") = (slide); \
-        __asm__ volatile("push {r7}\n\t" \
-                         "ldr r1, [r0]\n\t" \
+        register const void *slide_ __asm__("r0") = (slide); \
+        __asm__ volatile("push {r7}\n\t" kept "ldr r1, [r0]\n\t" \
                          "ldm.w r1, {r1-r" #pointers "}\n\t" \
                          "push.w {r1-r" #pointers "}\n\t" \
                          "sub sp, sp, #16\n\t" \
@@ -162,6 +173,13 @@ static inline void lam_window_slide_plain(const lam_window_slide *slide, const l
                                                                      w[shape->bytes - 9] >> 1, slide->centre, mode, type);
         }
     }
+}
+
+static inline void lam_window_slide_limited_plain(const lam_window_slide_limited *slide, const lam_window_shape *shape,
+                                                  int is_signed, int mode, int type)
+{
+    lam_window_slide_plain(&slide->slide, shape, is_signed, mode, type);
+    lam_slide_limit(slide->slide.y, shape->channels, shape->pixels, slide->limits, type);
 }
 #endif
 

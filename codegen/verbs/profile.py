@@ -16,7 +16,8 @@ from codegen.options import Options
 from codegen.pipeline import Compiled, compile_file
 from codegen.planning.asked import of_chip
 from codegen.records import record
-from codegen.report.profile import Profile
+from codegen.report.profile import Profile, ProfiledLayer
+from codegen.report.standing import standings
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.estimating import estimated_profile
 from codegen.verbs.profiling import (
@@ -79,7 +80,16 @@ def profile(model: ModelSource, options: Options, measuring: Measuring) -> Profi
         project = Path(folder) / "project"
         write_project(project, compiled.files)
         found = (_on_host if on_host else _on_board)(compiled, project, measuring)
-    return replace(found, notes=notes)
+    return replace(found, notes=notes, layers=_standing(found.layers, compiled))
+
+
+def _standing(layers: Sequence[ProfiledLayer], compiled: Compiled) -> tuple[ProfiledLayer, ...]:
+    """With what is known of counts beside the limits of blocks."""
+    graph = compiled.plan.graph
+    places = {node.name: i for i, node in enumerate(graph.nodes)}
+    taken = {places[x.name]: float(x.instructions) for x in layers if x.instructions is not None and x.name in places}
+    stand = standings(graph, compiled.kernels, taken, compiled.target)
+    return tuple(replace(x, standing=stand.get(places.get(x.name, -1))) for x in layers)
 
 
 def _notes(options: Options, compiled: Compiled) -> tuple[str, ...]:

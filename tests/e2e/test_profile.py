@@ -50,6 +50,7 @@ def check(found: Profile) -> None:
     assert found.macs == sum(x.macs for x in found.layers)
     assert all((x.instructions or 0) > x.macs / 16 for x in found.layers)
     assert all(x.calls >= 1 for x in found.layers)
+    assert all(x.standing is None or not x.standing.is_high or x.standing.reason for x in found.layers)
     assert found.rodata_bytes
     assert found.weights_bytes <= found.rodata_bytes < found.weights_bytes + 8000
     assert found.ram_bytes

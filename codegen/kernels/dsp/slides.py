@@ -112,7 +112,7 @@ def _step(column: Input, pixels: int) -> Step:
 
 
 @record
-class _ThreeByThree:
+class ThreeByThree:
     """Rows are in registers, weights are bytes."""
 
     most: int = MOST_PIXELS
@@ -126,7 +126,7 @@ class _ThreeByThree:
         return columns + ends
 
 
-_BYTES = _ThreeByThree()
+_BYTES = ThreeByThree()
 
 
 def inside_of(variant: Variant) -> int:

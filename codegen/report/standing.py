@@ -160,15 +160,18 @@ def _tried(words: str, view: NodeView, form: Form, asked: _Asked) -> Iterator[tu
 
 
 def _taken(view: NodeView, form: Form, asked: _Asked) -> float | None:
-    """About what a changed layer takes: as the kernel counts its own blocks, or by the core's rates.
+    """About what a changed layer takes: with its own kernel in proportion to what it takes, or else by the core's rates.
 
-    What was counted may differ from either: the changed layer is taken to differ by as much.
+    A kernel that counts its own blocks says the proportion itself.
     """
-    if form.kernel == asked.form.kernel and form.mix is not None and asked.form.mix is not None:
+    about = layer_instructions(view, form, asked.chip)
+    if form.kernel != asked.form.kernel:
+        return about
+    if form.mix is not None and asked.form.mix is not None:
         rows = [math.prod(one.outs[0].shape[:-2]) for one in (view, asked.view)]
         return asked.instructions * form.mix.instructions * rows[0] / (asked.form.mix.instructions * rows[1])
-    before, after = (layer_instructions(*one, asked.chip) for one in ((asked.view, asked.form), (view, form)))
-    return asked.instructions * after / before if before and after else None
+    before = layer_instructions(asked.view, asked.form, asked.chip)
+    return asked.instructions * about / before if before and about else None
 
 
 def _fastest(view: NodeView, asked: _Asked) -> Form | None:

@@ -34,7 +34,7 @@ from codegen.ir.quant import Mode
 from codegen.kernels import KernelTable, choose_kernels, fastest_form, left_to_core, packing_growth, target_problems
 from codegen.options import Options
 from codegen.passes import simplify
-from codegen.pipeline import Reached, finish, reach, read_model
+from codegen.pipeline import NO_HASH, Reached, reach, read_model, written
 from codegen.planning import accelerator_notes, choose_mode, of_chip, planning_notes, settled
 from codegen.prove import prove
 from codegen.records import record
@@ -99,7 +99,7 @@ def inspect(
         found = _forecast(look, found)
     if not measure_stack or planned.plan is None or found.plan is None or planned.problems:
         return found
-    compiled = finish(imported, planned.plan, planned.kernels, chip, options.plain, tools=toolkit)
+    compiled = written(planned, chip, options.plain, NO_HASH, toolkit)
     stack = verbs.stack.measured(compiled)
     return replace(found, stack=stack, plan=plan_with_stack(found.plan, stack))
 

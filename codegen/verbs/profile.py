@@ -13,13 +13,14 @@ from codegen.emulator import Mix, board_of
 from codegen.errors import BoardMissing, CountBad, CyclesUnknown, OptionBad, PluginFailed
 from codegen.host import host_flags
 from codegen.options import Options
-from codegen.pipeline import Compiled, compile_file
+from codegen.pipeline import Compiled
 from codegen.planning.asked import of_chip
 from codegen.records import record
 from codegen.report.profile import Profile, ProfiledLayer
 from codegen.report.standing import standings
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.estimating import estimated_profile
+from codegen.verbs.measured import compile_to_measure
 from codegen.verbs.profiling import (
     Reading,
     board_level,
@@ -69,7 +70,7 @@ def profile(model: ModelSource, options: Options, measuring: Measuring) -> Profi
     On a target with a board: instructions, exact and the same each time.  On the host: microseconds on one core, the
     median of the repeats, which depend on the machine and on what else it does.  Weights are C arrays in any case.
     """
-    compiled = compile_file(file_of(model), options.plain, measuring.toolkit)
+    compiled = compile_to_measure(file_of(model), options, measuring.toolkit)
     notes = _notes(options, compiled)
     if measuring.estimate:
         found = estimated_profile(compiled)

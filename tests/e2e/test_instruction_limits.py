@@ -16,6 +16,7 @@ from codegen.ops import Conv2D
 from codegen.pipeline import Options, compile_file
 from codegen.report.profile import Profile
 from codegen.target import load_target
+from tests.support.networks import NETWORKS as MADE
 from tests.support.networks import network_path
 from tests.support.shared import ROOT, shared_dir
 from tests.support.tools import require_tool
@@ -36,6 +37,11 @@ FEW_BITS = 1.25
 """What weights of 4 bits take on a Cortex-M4, over weights of 8."""
 CODE, SMALL_CODE = 20 * 1024, 12 * 1024
 """Code and read-only data without weights on a Cortex-M4: at -O2, and for size."""
+
+
+MODELS = shared_dir() / "models"
+PER_PRODUCT = {"mobilenet_v2_0.35_128": 1.25, "mobilenet_v1_025_128_uint8": 1.45, "mobilenet_v2_int8": 1.35}
+"""Instructions for each product on a Cortex-M7."""
 
 
 def profile(network: str, chip: str, **options: object) -> Profile:
@@ -84,6 +90,21 @@ def test_code_stays_within_its_limit(network: str) -> None:
         assert found.rodata_bytes is not None
         assert found.weights_bytes is not None
         assert found.text_bytes + found.rodata_bytes - found.weights_bytes <= limit
+
+
+@pytest.mark.parametrize(
+    "network",
+    [pytest.param(name, marks=pytest.mark.slow if name == "mobilenet_v2_int8" else ()) for name in PER_PRODUCT],
+)
+def test_mobilenets_stay_within_their_limit_and_every_layer_s_count_has_a_reason(network: str) -> None:
+    """Of 224x224 pixels the weights are larger than the chip's flash, and lie outside of it."""
+    path = network_path(network) if network in MADE else MODELS / "tflite" / f"{network}.tflite"
+    found = profiled(path, "cortex-m7", weights="blob")
+    assert found.instructions is not None
+    assert found.instructions <= PER_PRODUCT[network] * found.macs
+    high = [x for x in found.layers if x.standing and x.standing.is_high]
+    assert high
+    assert [x.name for x in high if x.standing and not x.standing.reason] == []
 
 
 def test_depthwise_windows_stay_within_their_limit() -> None:

@@ -5,6 +5,7 @@ Changed layers are never compiled: they are what kernels are asked about, to fin
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -18,8 +19,8 @@ from codegen.kernels.conv2d import is_depthwise
 from codegen.kernels.fast import saturation
 from codegen.ops import Conv2D, Dense, GlobalAveragePool
 
-_DEEP, _MANY, _TAPS = 256, 64, 5
-"""Inputs of a pixel, and channels, of which there are enough; rows and columns of a window likewise."""
+_DEEP, _MANY, _TAPS = 512, 64, 5
+"""Products of a sum, and channels, of which there are enough; rows and columns of a window likewise."""
 _LONG = 24
 """Outputs of a row, or rows of a map, likewise: a number that blocks of any size divide."""
 _SMALL_EXPONENT, _LARGE_SHIFT = -4, 38
@@ -92,9 +93,10 @@ def _long_sums(view: _Summed) -> Iterator[Other]:
     if is_depthwise(view):
         if max(view.op.h.size, view.op.w.size) < _TAPS:
             yield words, _with_weights(_larger_window(view), np.resize(weights, (len(weights), _TAPS, _TAPS, 1)))
-    elif _groups(view) == 1 and weights.shape[-1] < _DEEP:
-        wider = replace(x, shape=(*x.shape[:-1], _DEEP))
-        more = np.resize(weights, (*weights.shape[:-1], _DEEP))
+    elif _groups(view) == 1 and weights[0].size < _DEEP:
+        inputs = max(_MANY, _DEEP // math.prod(weights.shape[1:-1]))
+        wider = replace(x, shape=(*x.shape[:-1], inputs))
+        more = np.resize(weights, (*weights.shape[:-1], inputs))
         yield words, _with_weights(replace(view, ins=(wider, *view.ins[1:])), more)
 
 

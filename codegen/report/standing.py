@@ -160,7 +160,7 @@ def _tried(words: str, view: NodeView, form: Form, asked: _Asked) -> Iterator[tu
 
 
 def _taken(view: NodeView, form: Form, asked: _Asked) -> float | None:
-    """About what a changed layer takes: with its own kernel in proportion to what it takes, or else by the core's rates.
+    """About what a changed layer takes: with its own kernel in proportion, or else by the core's rates.
 
     A kernel that counts its own blocks says the proportion itself.
     """

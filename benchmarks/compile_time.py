@@ -10,7 +10,6 @@ import cProfile
 import json
 import os
 import pstats
-import resource
 import subprocess
 import sys
 import tempfile
@@ -33,7 +32,9 @@ AIMS_S = {"kws_qdq": 0.5, "vww_qdq": 0.5, "mobilenet_v2_1.0_224": 3.0, "uneven_2
 """Seconds of processor time that compiling may take."""
 SIZES = (50, 100, 200, 350, 500)
 SHAPES = {"chain": chain, "branchy": branchy, "uneven": uneven}
-HEADS = ("model", "layers", "compile s", "cpu s", "aim s", "arena B")
+AIM_MB = 1024
+"""Memory that the compiler may take."""
+HEADS = ("model", "layers", "compile s", "cpu s", "aim s", "memory MB", "aim MB", "arena B")
 IMPORTS = "import codegen.cli.compile_command, codegen.pipeline, codegen.frontends.onnx.importer"
 """What a process loads before it begins, which differs from command to command."""
 
@@ -47,6 +48,8 @@ class Row:
     wall_s: float
     cpu_s: float
     aim_s: float | None
+    memory_mb: int
+    aim_mb: int
     arena_bytes: int
 
 
@@ -96,19 +99,24 @@ def measure(model: Path, goal: str, repeats: int) -> Row:
         whole = [sys.executable, "-m", "codegen", "compile", str(model), "-t", "host", "-o", str(out)]
         whole += ["--goal", goal]
         imports = [sys.executable, "-c", IMPORTS]
-        times = [(process_seconds(whole), process_seconds(imports)) for _ in range(repeats)]
+        runs = [(process(whole), process(imports)) for _ in range(repeats)]
         manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
-    wall, cpu = (min(t[i] for t, _ in times) - min(t[i] for _, t in times) for i in (0, 1))
+    wall, cpu = (min(whole[i] for whole, _ in runs) - min(bare[i] for _, bare in runs) for i in (0, 1))
+    memory = max(whole[2] for whole, _ in runs)
     layers, arena = len(manifest["layers"]), manifest["arena_bytes"]
-    return Row(model.stem, layers, round(wall, 2), round(cpu, 2), AIMS_S.get(model.stem), arena)
+    aim = AIMS_S.get(model.stem)
+    return Row(model.stem, layers, round(wall, 2), round(cpu, 2), aim, round(memory), AIM_MB, arena)
 
 
-def process_seconds(argv: Sequence[str]) -> tuple[float, float]:
-    """Wall time and processor time of a process that must succeed."""
-    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run(argv, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
-    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+def process(argv: Sequence[str]) -> tuple[float, float, float]:
+    """Wall time, processor time, and megabytes at most of a process that must succeed."""
+    start = time.perf_counter()
+    child = subprocess.Popen(argv, cwd=ROOT, stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(child.pid, 0)
+    wall, child.returncode = time.perf_counter() - start, os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        raise subprocess.CalledProcessError(child.returncode, argv)
+    return wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
 def profile(model: Path, goal: str) -> None:

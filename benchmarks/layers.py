@@ -80,8 +80,11 @@ DENSE = (
 )
 
 
-def layers(dtype: str, *, weighted: bool = True) -> Net:
-    """A network of layers with weights of `dtype`: `s8`, `s4` or `f32`; or of the layers that have none."""
+def layers(dtype: str, *, weighted: bool = True, rectified: bool = False) -> Net:
+    """A network of layers with weights of `dtype`: `s8`, `s4` or `f32`; or of the layers that have none.
+
+    `rectified`: a ReLU stands behind each, as behind most layers of networks: kernels have faster forms for that.
+    """
     net, rng = Net(f"layers_{dtype}"), np.random.default_rng(7)
     made: dict[tuple[int, ...], Any] = {}
 
@@ -101,13 +104,13 @@ def layers(dtype: str, *, weighted: bool = True) -> Net:
         return net.weights(whole, np.full(shape[0], 0.01, np.float32), axis=0)
 
     for number, y in enumerate(_with_weights(net, given, weights) if weighted else _without_weights(net, given)):
-        net.output(_held(net, y, dtype), f"y{number}")
+        net.output(_held(net, y, dtype, rectified=rectified), f"y{number}")
     return net
 
 
-def model(dtype: str, *, weighted: bool = True) -> bytes:
+def model(dtype: str, *, weighted: bool = True, rectified: bool = False) -> bytes:
     """The network as an ONNX file's bytes."""
-    data = layers(dtype, weighted=weighted).to_onnx()
+    data = layers(dtype, weighted=weighted, rectified=rectified).to_onnx()
     return _narrowed(data) if dtype == "s4" else data
 
 
@@ -125,8 +128,9 @@ def _narrowed(data: bytes) -> bytes:
     return bytes(found.SerializeToString())
 
 
-def _held(net: Net, y: Any, dtype: str) -> Any:
-    return y if dtype == "f32" else net.quantized(y, 0.1)
+def _held(net: Net, y: Any, dtype: str, *, rectified: bool) -> Any:
+    z = net.onnx.Relu(y) if rectified else y
+    return z if dtype == "f32" else net.quantized(z, 0.1, -128 if rectified else 0)
 
 
 def _with_weights(net: Net, given: Input, weights: Input) -> Iterator[Any]:

@@ -57,7 +57,8 @@ Lines of real numbers are those of cores that have an FPU alike.
 """
 DTYPES = ("s8", "s4", "f32")
 WAYS: Mapping[str, tuple[dict[str, Any], ...]] = {"s8": ({}, {"requant": "tflite"}), "s4": ({},), "f32": ({},)}
-"""TFLite's rounding takes more instructions on some cores, and its files are half of what there is."""
+"""TFLite's rounding takes more instructions on some cores, and its files are half of what there is; layers with weights
+stand behind a ReLU there, as most of theirs do."""
 FLUSHED = {"float_sums": "flushed"}
 """How layers of real numbers are summed by Helium's vectors, and only by them as it is meant."""
 OF_HELIUM = {kernel.name for kernel in TABLE.kernels if "mve" in kernel.needs}
@@ -236,9 +237,10 @@ def main() -> None:
         found: dict[str, list[Sample]] = defaultdict(list)
         parts = [part == "weighted" for part in given.parts]
         for dtype, weighted in ((kind, part) for kind in given.types for part in WEIGHTED[kind] if part in parts):
-            path = given.folder / f"layers_{dtype}{'' if weighted else '_alone'}.onnx"
-            path.write_bytes(model(dtype, weighted=weighted))
             for words in WAYS[dtype]:
+                rectified = weighted and bool(words)
+                path = given.folder / f"layers_{dtype}{'_relu' if rectified else '' if weighted else '_alone'}.onnx"
+                path.write_bytes(model(dtype, weighted=weighted, rectified=rectified))
                 for kernel, counted in samples(chip, path, **words).items():
                     found[kernel] += counted
             if (dtype, weighted) == ("f32", True) and "mve" in FEATURES[load_target(chip).isa]:

@@ -92,7 +92,7 @@ def compile_graph(
     imported: Graph, target: Target, options: Options, model_hash: bytes = NO_HASH, tools: Toolkit = HOUSE
 ) -> Compiled:
     """Imported graph to files; raises the problem, or all of them at once."""
-    return _written(reach(imported, target, options, tools), target, options, model_hash, tools)
+    return written(reach(imported, target, options, tools), target, options, model_hash, tools)
 
 
 def reach(imported: Graph, target: Target, options: Options, tools: Toolkit = HOUSE) -> Reached:
@@ -122,10 +122,10 @@ def finish(
     imported: Graph, plan: Plan, kernels: Mapping[int, Form], target: Target, options: Options, tools: Toolkit = HOUSE
 ) -> Compiled:
     """Plan to files; a plan made by hand goes this way."""
-    return _written(lowered(imported, plan, kernels, target, options), target, options, NO_HASH, tools)
+    return written(lowered(imported, plan, kernels, target, options), target, options, NO_HASH, tools)
 
 
-def _written(reached: Reached, target: Target, options: Options, model_hash: bytes, tools: Toolkit) -> Compiled:
+def written(reached: Reached, target: Target, options: Options, model_hash: bytes, tools: Toolkit) -> Compiled:
     """Program to proof, manifest and files."""
     plan, program = reached.finished()
     shadow = prove(program)

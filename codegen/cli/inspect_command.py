@@ -11,10 +11,12 @@ from codegen.cli.options import model_options, stack_option
 from codegen.cli.progress import Progress
 from codegen.report.columns import Size, all_columns, size_text
 from codegen.report.plan_text import plan_text
-from codegen.report.table import bound_text, readable, shape_text, share_text, text_pairs, text_table
+from codegen.report.standing import high_lines
+from codegen.report.table import Fixed, bound_text, readable, shape_text, share_text, text_pairs, text_table
 
 if TYPE_CHECKING:
     from codegen.api import Inspection
+    from codegen.report.standing import Standing
     from codegen.verbs.inspection import OperatorRow
 
 
@@ -67,6 +69,8 @@ def _kernels_text(result: Inspection) -> str:
             r.name,
             r.violation or r.kernel,
             r.macs,
+            r.instructions,
+            *_beside(r.standing),
             Size(r.trained_bytes),
             Size(r.weights_bytes),
             Size(r.added_bytes),
@@ -75,10 +79,19 @@ def _kernels_text(result: Inspection) -> str:
         )
         for r in result.layers
     ]
-    headers = ["layer", "kernel", "MACs", "trained", "packed", "added", "scratch", "form, and why"]
-    table = text_table(headers, rows, least=("trained", "added", "scratch", "form, and why", "packed"))
+    headers = ["layer", "kernel", "MACs", "about instr.", "each", "limit", "times"]
+    headers += ["trained", "packed", "added", "scratch", "form, and why"]
+    table = text_table(headers, rows, least=("trained", "added", "scratch", "form, and why", "packed", "about instr."))
     forms = [] if all_columns() else [_forms(result)]
-    return "\n\n".join([table, *forms, *_packing(result), _totals(result), *_verdict(result)])
+    high = high_lines([(r.name, r.standing) for r in result.layers])
+    return "\n\n".join([table, *high, *forms, *_packing(result), _totals(result), *_verdict(result)])
+
+
+def _beside(standing: Standing | None) -> tuple[Fixed | None, ...]:
+    """What a product takes, or an output where there are none, at least that, and how many times that."""
+    if standing is None:
+        return None, None, None
+    return tuple(None if x is None else Fixed(x, 2) for x in (standing.each, standing.limit, standing.times))
 
 
 def _forms(result: Inspection) -> str:

@@ -5,7 +5,7 @@ One output row per call; weights [Cout, KH, KW, Cin/groups].
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 from codegen.ir.op import NodeOf
 from codegen.ir.shape import Window
@@ -105,9 +105,9 @@ def conv_context(node: NodeOf[Conv2D], sums: Weighted) -> ConvContext:
     )
 
 
-def is_depthwise(node: NodeOf[Conv2D]) -> bool:
+def is_depthwise(node: NodeOf[Conv2D | Dense]) -> TypeGuard[NodeOf[Conv2D]]:
     """Whether each channel has one filter of its own."""
-    return node.op.groups == node.ins[0].shape[3] == node.outs[0].shape[3] > 1
+    return isinstance(node.op, Conv2D) and node.op.groups == node.ins[0].shape[3] == node.outs[0].shape[3] > 1
 
 
 def padded_row(node: NodeOf[Conv2D]) -> tuple[int, int, int]:

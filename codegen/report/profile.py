@@ -6,12 +6,16 @@ from collections.abc import Mapping
 from dataclasses import field
 
 from codegen.records import record
-from codegen.report.table import text_pairs, text_table
+from codegen.report.standing import Standing, high_lines
+from codegen.report.table import Fixed, text_pairs, text_table
 
 
 @record
 class ProfiledLayer:
-    """One layer: instructions on an emulated chip, microseconds on the host; None is what was not measured."""
+    """One layer: instructions on an emulated chip, microseconds on the host; None is what was not measured.
+
+    `standing` says how far instructions, counted or else estimated, are above what the layer's products take at least.
+    """
 
     name: str
     operator: str
@@ -24,6 +28,7 @@ class ProfiledLayer:
     estimated_instructions: int | None = None
     estimated_cycles: int | None = None
     estimated_waits: int | None = None
+    standing: Standing | None = None
 
 
 @record(kw_only=True)
@@ -77,7 +82,7 @@ class Profile:
 
 
 _LABEL = ("layer", "operator", "kernel", "MACs", "calls")
-_LEAST = ("estimated", "calls", "operator", "kernel")
+_LEAST = ("limit", "estimated", "calls", "operator", "times", "kernel")
 """Columns that are left out first where a table is too wide."""
 
 
@@ -86,7 +91,8 @@ def profile_text(profile: Profile) -> str:
     table = _counted(profile) if profile.instructions is not None else _timed(profile)
     if profile.instructions is None and profile.microseconds is None:
         table = _estimated(profile)
-    said = [table, f"{profile.model} on {profile.target}\n{text_pairs(_totals(profile))}"]
+    high = high_lines([(layer.name, layer.standing) for layer in profile.layers])
+    said = [table, *high, f"{profile.model} on {profile.target}\n{text_pairs(_totals(profile))}"]
     return "\n\n".join([*said, *(f"note: {note}" for note in profile.notes)])
 
 
@@ -100,16 +106,17 @@ def _counted(p: Profile) -> str:
                 x.instructions,
                 x.estimated_instructions,
                 _each(x.instructions, x.macs),
+                *_beside(x.standing),
                 _percent(x.instructions, whole),
                 x.cycles,
             ]
         )
     rest = p.schedule_instructions
     taken = None if p.cycles is None else p.cycles - sum(x.cycles or 0 for x in p.layers)
-    rows.append(["(schedule)", "", "", None, None, rest, None, None, _percent(rest, whole), taken])
-    sums = [whole, p.estimated_instructions, _each(whole, p.macs), _percent(whole, whole), p.cycles]
+    rows.append(["(schedule)", "", "", None, None, rest, None, None, None, None, _percent(rest, whole), taken])
+    sums = [whole, p.estimated_instructions, _each(whole, p.macs), None, None, _percent(whole, whole), p.cycles]
     rows.append(["(all)", "", "", p.macs, None, *sums])
-    headers = [*_LABEL, "instructions", "estimated", "per MAC", "%", "about cycles"]
+    headers = [*_LABEL, "instructions", "estimated", "per MAC", "limit", "times", "%", "about cycles"]
     shown = len(headers) - (p.cycles is None)
     return text_table(headers[:shown], [row[:shown] for row in rows], least=_LEAST)
 
@@ -138,10 +145,10 @@ def _timed(p: Profile) -> str:
     rows: list[list[object]] = []
     for x in p.layers:
         time = x.microseconds or 0.0
-        rows.append([*_label(x), _Fixed(time, 1), _each(time * 1000, x.macs), _percent(time, whole)])
+        rows.append([*_label(x), Fixed(time, 1), _each(time * 1000, x.macs), _percent(time, whole)])
     rest = p.schedule_microseconds or 0.0
-    rows.append(["(schedule)", "", "", None, None, _Fixed(rest, 1), None, _percent(rest, whole)])
-    rows.append(["(all)", "", "", p.macs, None, _Fixed(whole, 1), _each(whole * 1000, p.macs), _percent(whole, whole)])
+    rows.append(["(schedule)", "", "", None, None, Fixed(rest, 1), None, _percent(rest, whole)])
+    rows.append(["(all)", "", "", p.macs, None, Fixed(whole, 1), _each(whole * 1000, p.macs), _percent(whole, whole)])
     return text_table([*_LABEL, "us", "ns per MAC", "%"], rows, least=_LEAST)
 
 
@@ -149,26 +156,19 @@ def _label(layer: ProfiledLayer) -> tuple[object, ...]:
     return layer.name, layer.operator, layer.kernel, layer.macs, layer.calls
 
 
-def _each(amount: float | None, macs: int) -> _Fixed | None:
-    return None if amount is None or not macs else _Fixed(amount / macs, 2)
+def _beside(standing: Standing | None) -> tuple[Fixed | None, Fixed | None]:
+    """The limit of a product, or of an output where there are none, and how many times that was taken."""
+    if standing is None or standing.limit is None or standing.times is None:
+        return None, None
+    return Fixed(standing.limit, 2), Fixed(standing.times, 2)
 
 
-def _percent(amount: float | None, whole: float) -> _Fixed | None:
-    return None if amount is None or not whole else _Fixed(100 * amount / whole, 1)
+def _each(amount: float | None, macs: int) -> Fixed | None:
+    return None if amount is None or not macs else Fixed(amount / macs, 2)
 
 
-class _Fixed(float):
-    """A number with a fixed count of decimals in a table."""
-
-    decimals: int
-
-    def __new__(cls, value: float, decimals: int) -> _Fixed:
-        made = super().__new__(cls, value)
-        made.decimals = decimals
-        return made
-
-    def __format__(self, spec: str) -> str:
-        return f"{float(self):.{self.decimals}f}"
+def _percent(amount: float | None, whole: float) -> Fixed | None:
+    return None if amount is None or not whole else Fixed(100 * amount / whole, 1)
 
 
 def _static(p: Profile) -> str:

@@ -134,6 +134,13 @@ def layer_cycles(view: NodeView, form: Form, chip: Target) -> float | None:
     return _estimate(view, form, chip, chip.speed).all_cycles
 
 
+def layer_instructions(view: NodeView, form: Form, chip: Target) -> float | None:
+    """Of one layer all of whose rows are made; None as of `estimates`."""
+    if chip.speed is None or _rates(view, form, chip) is None:
+        return None
+    return _estimate(view, form, chip, chip.speed).instructions
+
+
 def work_of(view: NodeView, run: Run = "pixels") -> Work:
     """Which kind of layer a node is, and how much there is to do with a kernel whose calls cover `run`.
 

@@ -19,6 +19,21 @@ _T = TypeVar("_T")
 _LONGEST_TEXT = 2000
 
 
+class Fixed(float):
+    """A number with a fixed count of decimals in a table."""
+
+    decimals: int
+
+    def __new__(cls, value: float, decimals: int) -> Fixed:
+        """The number."""
+        made = super().__new__(cls, value)
+        made.decimals = decimals
+        return made
+
+    def __format__(self, spec: str) -> str:
+        return f"{float(self):.{self.decimals}f}"
+
+
 def text_table(
     headers: Sequence[str], rows: Sequence[Sequence[object]], *, keep: int = 1, least: Sequence[str] = ()
 ) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, chain
 
 from codegen.ir.graph import Graph
 from codegen.ir.plan import NodeNeeds
@@ -204,16 +204,18 @@ class Grouping:
 
     def _longer(self, start: int) -> Iterator[Candidate]:
         """Groups of two nodes and more."""
-        patience = PATIENCE
+        patience, parts = PATIENCE, _Parts()
+        parts.add(self._held[start])
         for stop in range(start + 2, min(start + LONGEST, len(self.graph.nodes)) + 1):
             newest = stop - 1
+            parts.add(self._held[newest])
             if newest not in self.needs or self.rows.nodes[newest].barrier or patience == 0:
                 return
             if self._overflows(start, stop):
                 return
             if any(renewal.parts(start, newest) for renewal in self.renewals):
                 return
-            if self._may_gain(start, stop) and not self._must_stream(start, stop) and self._connected(start, stop):
+            if self._may_gain(start, stop) and not self._must_stream(start, stop) and parts.count == 1:
                 least, most = self._least(start, stop), self._most(start, stop)
                 candidate = self._candidate(start, stop) if least < most else None
                 useful = (candidate.memory if candidate else least) < self.useless
@@ -263,21 +265,22 @@ class Grouping:
 
     def _connected(self, start: int, stop: int) -> bool:
         """Whether the members hang together by tensors made or read inside."""
-        group: dict[str, int] = {}
-        parent = list(range(stop - start))
+        parts = _Parts()
+        for i in range(start, stop):
+            parts.add(self._held[i])
+        return parts.count == 1
 
-        def find(k: int) -> int:
-            while parent[k] != k:
-                k = parent[k]
-            return k
+    @cached_property
+    def _held(self) -> Sequence[tuple[str, ...]]:
+        """By node, the memory of the tensors that it reads and makes."""
+        named = ((*node.inputs, *node.outputs) for node in self.graph.nodes)
+        return [tuple(self.roots[n] for n in names if n in self.roots) for names in named]
 
-        for k in range(stop - start):
-            node = self.graph.nodes[start + k]
-            for name in (*node.inputs, *node.outputs):
-                if name in self.roots:
-                    other = group.setdefault(self.roots[name], k)
-                    parent[find(k)] = find(other)
-        return len({find(k) for k in range(stop - start)}) == 1
+    @cached_property
+    def _read(self) -> Sequence[tuple[str, ...]]:
+        """By node, the tensors of the arena that it reads."""
+        outside = self.outside
+        return [tuple(n for n in node.inputs if self.roots.get(n, outside) != outside) for node in self.graph.nodes]
 
     def _candidate(self, start: int, stop: int) -> Candidate:
         members = range(start, stop)
@@ -343,8 +346,7 @@ class Grouping:
 
     def _dying(self, start: int, stop: int) -> list[str]:
         """Tensors of the arena, made before, that the group is the last to read."""
-        read = dict.fromkeys(n for i in range(start, stop) for n in self.graph.nodes[i].inputs)
-        read = {n: None for n in read if self.roots.get(n, self.outside) != self.outside}
+        read = dict.fromkeys(chain.from_iterable(self._read[start:stop]))
         return [n for n in read if self._before(self.roots[n], start) and self.last[self.roots[n]] < stop]
 
     def _before(self, root: str, start: int) -> bool:
@@ -421,6 +423,32 @@ class Grouping:
             return alone(self.needs[members[0]], self.rows.nodes[members[0]].steps)
         steps = ((self.needs[i], self.rows.nodes[i].steps, members[-1] - i + 1) for i in members)
         return sum(grouped(needs, count, depth) for needs, count, depth in steps)
+
+
+class _Parts:
+    """Members of a group that grows, as far as they hang together by the memory of their tensors."""
+
+    def __init__(self) -> None:
+        """No member yet."""
+        self.count = 0
+        self._parent: list[int] = []
+        self._first: dict[str, int] = {}
+
+    def add(self, held: Sequence[str]) -> None:
+        """One more member, and the memory that it reads and writes."""
+        newest = len(self._parent)
+        self._parent.append(newest)
+        self.count += 1
+        for memory in held:
+            one, other = self._find(newest), self._find(self._first.setdefault(memory, newest))
+            if one != other:
+                self._parent[one] = other
+                self.count -= 1
+
+    def _find(self, member: int) -> int:
+        while self._parent[member] != member:
+            member = self._parent[member]
+        return member
 
 
 def _renamed(flow: Flow, names: Mapping[str, str], shift: int) -> Flow:

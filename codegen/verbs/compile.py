@@ -20,6 +20,7 @@ from codegen.report.code_size import estimate_code_bytes
 from codegen.target import load_target
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.kinds import Calibration
+from codegen.verbs.measured import compile_to_measure
 from codegen.verbs.sources import ModelSource, file_of, takes_model
 
 if TYPE_CHECKING:
@@ -158,4 +159,6 @@ def _given(out: str | Path) -> Path:
 
 def _plain(compiled: Compiled, model: Path, options: Options, toolkit: Toolkit) -> Compiled:
     """The same network with its weights as C arrays, which is what a board can run."""
-    return compiled if of_chip(options, compiled.target).weights == "c" else compile_file(model, options.plain, toolkit)
+    if of_chip(options, compiled.target).weights == "c":
+        return compiled
+    return compile_to_measure(model, options, toolkit)

@@ -34,14 +34,15 @@ from codegen.ir.quant import Mode
 from codegen.kernels import KernelTable, choose_kernels, fastest_form, left_to_core, packing_growth, target_problems
 from codegen.options import Options
 from codegen.passes import simplify
-from codegen.pipeline import Reached, finish, reach, read_model
+from codegen.pipeline import NO_HASH, Reached, reach, read_model, written
 from codegen.planning import accelerator_notes, choose_mode, of_chip, planning_notes, settled
 from codegen.prove import prove
 from codegen.records import record
 from codegen.report.layers import describe_rows, layer_weights, shared_function, weights_way
 from codegen.report.plan import plan_record
-from codegen.report.speed import estimated_cycles, layer_cycles
+from codegen.report.speed import estimated_cycles, estimates, layer_cycles
 from codegen.report.stack import plan_with_stack
+from codegen.report.standing import standings
 from codegen.target import Target, load_target
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.inspection import Inspection, InterfaceCost, LayerRow, Peak, PortRow, Violation
@@ -98,7 +99,7 @@ def inspect(
         found = _forecast(look, found)
     if not measure_stack or planned.plan is None or found.plan is None or planned.problems:
         return found
-    compiled = finish(imported, planned.plan, planned.kernels, chip, options.plain, tools=toolkit)
+    compiled = written(planned, chip, options.plain, NO_HASH, toolkit)
     stack = verbs.stack.measured(compiled)
     return replace(found, stack=stack, plan=plan_with_stack(found.plan, stack))
 
@@ -214,6 +215,8 @@ def _layers(planned: Reached, chip: Target, table: KernelTable) -> tuple[LayerRo
         shared |= {call.node.name: shared_function(call, planned.program) for call in group.calls if planned.program}
     broken = {e.where: e.code for e in planned.problems if isinstance(e, _OF_A_NODE)}
     left = left_to_core(graph, chip) if chip.accelerator else {}
+    taken = _instructions(planned, chip)
+    stand = standings(graph, planned.kernels, taken, chip, table)
     rows: list[LayerRow] = []
     for index, node in enumerate(graph.nodes):
         view = graph.view(node)
@@ -246,9 +249,17 @@ def _layers(planned: Reached, chip: Target, table: KernelTable) -> tuple[LayerRo
                 scale=quant.scale if quant else None,
                 zero_point=quant.zero_point if quant else None,
                 cycles=_cycles(view, form, chip),
+                instructions=round(taken[index]) if index in taken else None,
+                standing=stand.get(index),
             )
         )
     return tuple(rows)
+
+
+def _instructions(planned: Reached, chip: Target) -> dict[int, float]:
+    """About what layers take, by their places in the graph; nothing where nothing is estimated."""
+    found = estimates(planned.graph, planned.kernels, chip, planned.plan) or {}
+    return {i: one.instructions for i, one in found.items()}
 
 
 def _cycles(view: NodeView, form: Form | None, chip: Target) -> int | None:

@@ -7,6 +7,7 @@ from codegen.records import record
 from codegen.report.fragments import Table, fragment, sized
 from codegen.report.plan import PlanRecord
 from codegen.report.stack import StackRecord
+from codegen.report.standing import Standing
 from codegen.report.table import shape_text
 
 
@@ -35,7 +36,8 @@ class LayerRow:
     for, `note` how they were read.  `weights_way` says how weights come that are not read in place, `place` whether the
     maker's tools put the layer on the chip's accelerator or leave it to the core, where there is an accelerator.
     `tensor` is what the model calls the output; `scale` and `zero_point` are its own, where it has them.  `cycles` are
-    estimated for one inference, None where the core's file says nothing of such a layer.
+    estimated for one inference, None where the core's file says nothing of such a layer, and so are `instructions`;
+    `standing` says how far these are above what the layer's products take at least.
     """
 
     name: str
@@ -64,6 +66,8 @@ class LayerRow:
     scale: float | None = None
     zero_point: int | None = None
     cycles: int | None = None
+    instructions: int | None = None
+    standing: Standing | None = None
 
 
 @record(kw_only=True)

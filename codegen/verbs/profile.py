@@ -13,12 +13,14 @@ from codegen.emulator import Mix, board_of
 from codegen.errors import BoardMissing, CountBad, CyclesUnknown, OptionBad, PluginFailed
 from codegen.host import host_flags
 from codegen.options import Options
-from codegen.pipeline import Compiled, compile_file
+from codegen.pipeline import Compiled
 from codegen.planning.asked import of_chip
 from codegen.records import record
-from codegen.report.profile import Profile
+from codegen.report.profile import Profile, ProfiledLayer
+from codegen.report.standing import standings
 from codegen.toolkit import HOUSE, Toolkit
 from codegen.verbs.estimating import estimated_profile
+from codegen.verbs.measured import compile_to_measure
 from codegen.verbs.profiling import (
     Reading,
     board_level,
@@ -68,7 +70,7 @@ def profile(model: ModelSource, options: Options, measuring: Measuring) -> Profi
     On a target with a board: instructions, exact and the same each time.  On the host: microseconds on one core, the
     median of the repeats, which depend on the machine and on what else it does.  Weights are C arrays in any case.
     """
-    compiled = compile_file(file_of(model), options.plain, measuring.toolkit)
+    compiled = compile_to_measure(file_of(model), options, measuring.toolkit)
     notes = _notes(options, compiled)
     if measuring.estimate:
         found = estimated_profile(compiled)
@@ -79,7 +81,16 @@ def profile(model: ModelSource, options: Options, measuring: Measuring) -> Profi
         project = Path(folder) / "project"
         write_project(project, compiled.files)
         found = (_on_host if on_host else _on_board)(compiled, project, measuring)
-    return replace(found, notes=notes)
+    return replace(found, notes=notes, layers=_standing(found.layers, compiled))
+
+
+def _standing(layers: Sequence[ProfiledLayer], compiled: Compiled) -> tuple[ProfiledLayer, ...]:
+    """With what is known of counts beside the limits of blocks."""
+    graph = compiled.plan.graph
+    places = {node.name: i for i, node in enumerate(graph.nodes)}
+    taken = {places[x.name]: float(x.instructions) for x in layers if x.instructions is not None and x.name in places}
+    stand = standings(graph, compiled.kernels, taken, compiled.target)
+    return tuple(replace(x, standing=stand.get(places.get(x.name, -1))) for x in layers)
 
 
 def _notes(options: Options, compiled: Compiled) -> tuple[str, ...]:

@@ -12,15 +12,15 @@ from tests.support.shared import shared_dir
 from tests.support.tools import require_tool
 
 
-@pytest.mark.one_in(8)
-@pytest.mark.parametrize(("chip", "samples"), [("aarch64-dot", 1), pytest.param("aarch64", 3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("chip", ["aarch64-dot", "aarch64"])
 @pytest.mark.parametrize("network", NETWORKS)
-def test_every_tensor_is_equal(network: str, chip: str, samples: int) -> None:
+def test_every_tensor_is_equal(network: str, chip: str) -> None:
+    """With dot products and without: together half a minute of processor time."""
     target = load_target(chip)
     assert target.toolchain
     assert target.board
     require_tool(target.toolchain.cc, target.toolchain.size, target.board.emulator[0])
-    found = verify(shared_dir() / "models" / "mlperf_tiny" / f"{network}_int8.tflite", target=chip, samples=samples)
+    found = verify(shared_dir() / "models" / "mlperf_tiny" / f"{network}_int8.tflite", target=chip, samples=1)
     assert found.equal, found.first_difference and found.first_difference.text()
 
 

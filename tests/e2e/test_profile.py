@@ -10,7 +10,7 @@ import pytest
 
 import codegen
 from codegen.emit import write_project
-from codegen.errors import RunFailed, ToolMissing
+from codegen.errors import FlashTooSmall, RunFailed, ToolMissing
 from codegen.pipeline import Options, compile_file
 from codegen.process import find_program
 from codegen.report.profile import Profile, profile_text
@@ -50,6 +50,7 @@ def check(found: Profile) -> None:
     assert found.macs == sum(x.macs for x in found.layers)
     assert all((x.instructions or 0) > x.macs / 16 for x in found.layers)
     assert all(x.calls >= 1 for x in found.layers)
+    assert all(x.standing is None or not x.standing.is_high or x.standing.reason for x in found.layers)
     assert found.rodata_bytes
     assert found.weights_bytes <= found.rodata_bytes < found.weights_bytes + 8000
     assert found.ram_bytes
@@ -108,6 +109,34 @@ def test_a_streamed_network_and_another_level_are_measured() -> None:
     assert whole.text_bytes
     assert small.text_bytes < whole.text_bytes
     assert "-Os" in small.flags
+
+
+SMALL_FLASH = """
+name = "small-flash"
+description = "a Cortex-M4 that has no room for weights"
+core = "cortex-m4"
+[[memories]]
+name = "ram"
+kind = "ram"
+bytes = 100000
+source = "x"
+[[memories]]
+name = "flash"
+kind = "flash"
+bytes = 2000
+source = "x"
+"""
+
+
+def test_weights_that_lie_outside_of_the_flash_are_measured_where_the_board_has_room(tmp_path: Path) -> None:
+    ready("cortex-m4")
+    chip = tmp_path / "chip.toml"
+    chip.write_text(SMALL_FLASH)
+    with pytest.raises(FlashTooSmall, match="put the weights into external flash with --weights blob"):
+        codegen.profile(DIGITS, str(chip))
+    found, usual = codegen.profile(DIGITS, str(chip), weights="blob"), codegen.profile(DIGITS, "cortex-m4")
+    assert found.instructions == usual.instructions
+    assert codegen.inspect(DIGITS, str(chip), weights="blob", measure_stack=True).stack is not None
 
 
 def test_a_buffer_that_is_not_measured_is_spoken_of(lamina: Lamina) -> None:

@@ -236,6 +236,7 @@ def uneven(operators: int, size: int = 48) -> onnx.ModelProto:
 NETWORKS: Mapping[str, Callable[[], onnx.ModelProto]] = {
     "mobilenet_v2_1.0_224": lambda: mobilenet_v2(1.0, 224),
     "mobilenet_v2_0.35_144": lambda: mobilenet_v2(0.35, 144),
+    "mobilenet_v2_0.35_128": lambda: mobilenet_v2(0.35, 128),
     "mobilenet_v2_0.35_96": lambda: mobilenet_v2(0.35, 96),
     "resnet18_224": resnet18,
     "searched_96": searched,

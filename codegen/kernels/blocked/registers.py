@@ -213,10 +213,31 @@ def _group(core: Core, work: Work, pixels: int, channels: int) -> float:
     if core.pairs and pixels == channels == 2:
         sums = work.taps * core.pairs + work.taps // work.run * _PAIRS_CALL
     else:
-        tap = core.load * (pixels + channels) + core.product * pixels * channels
-        sums = work.taps * tap + -(-work.taps // turn_of(core, work)) * _LOOP
+        sums = work.taps * _tap(core, pixels, channels) + -(-work.taps // turn_of(core, work)) * _LOOP
     rows = work.taps // work.run
     return sums + (rows * _RUN if rows > 1 else 0) + channels * (_CHANNEL + pixels * core.requant) + _GROUP
+
+
+_LONG = Work(_MOST_PIXELS, 64, 64, 1)
+"""A layer whose blocks are limited by nothing but registers."""
+
+
+@cache
+def tap_limit(core: Core, *, single: bool) -> tuple[int, int, int]:
+    """Pixels and channels of the block that takes least for a tap's products, and its instructions.
+
+    `single`: of rows of one pixel.
+    """
+    width = 1 if single else _MOST_PIXELS
+    blocks = [(p, c, _tap(core, p, c)) for c in _CHANNELS for p in range(1, width + 1) if fits(core, _LONG, p, c)]
+    return min(blocks, key=lambda block: block[2] / (block[0] * block[1]))
+
+
+def _tap(core: Core, pixels: int, channels: int) -> int:
+    """Instructions of a tap of a block: its loads and products."""
+    if core.pairs and pixels == channels == 2:
+        return core.pairs
+    return core.load * (pixels + channels) + core.product * pixels * channels
 
 
 _INSTRUCTION, _OUTPUT_CODE, _GROUP_CODE = 4, 28, 120
@@ -342,22 +363,36 @@ class Slide:
 
 def choose_slide(core: Core, slide: Slide) -> Choice:
     """The cheapest blocks of outputs of one channel, whose weights stay in registers for a kernel row at a time."""
-    choices = []
+    choices = [
+        _slide_choice(core, slide, cover) for n in _slide_pixels(core, slide) for cover in covers(slide.width, n)
+    ]
+    return min(choices, key=lambda c: (c.cost * (1 + 0.02 * len(c.sizes)), len(c.blocks)))
+
+
+def slide_limit(core: Core, slide: Slide) -> tuple[int, int]:
+    """Outputs of the block that takes least for a product, and the instructions of its loads and products."""
+    blocks = [(n, slide.rows * _slide_row(core, slide, n)) for n in _slide_pixels(core, slide)]
+    return min(blocks, key=lambda block: block[1] / block[0])
+
+
+def _slide_pixels(core: Core, slide: Slide) -> Iterator[int]:
+    """Numbers of outputs that there are registers for."""
     for pixels in range(1, min(slide.width, _MOST_PIXELS) + 1):
         pointers = slide.rows if slide.rows <= UNROLLED_ROWS else 1
         held = pixels + slide.columns + 1 + (core.product > 1) + pointers + 1
         if held <= core.registers + core.high or pixels == 1:
-            choices += [_slide_choice(core, slide, cover) for cover in covers(slide.width, pixels)]
-    return min(choices, key=lambda c: (c.cost * (1 + 0.02 * len(c.sizes)), len(c.blocks)))
+            yield pixels
+
+
+def _slide_row(core: Core, slide: Slide, pixels: int) -> int:
+    """Loads and products of a kernel row."""
+    loads = slide.columns + len(slide.inputs(pixels))
+    product = core.product + (core.high > 0)
+    return core.load * loads + product * pixels * slide.columns
 
 
 def _slide_choice(core: Core, slide: Slide, cover: tuple[tuple[int, int], ...]) -> Choice:
-    total = 0
-    for _, pixels in cover:
-        loads = slide.columns + len(slide.inputs(pixels))
-        product = core.product + (core.high > 0)
-        row = core.load * loads + product * pixels * slide.columns
-        total += slide.rows * (row + 1) + pixels * core.requant + _CHANNEL + _GROUP
+    total = sum(slide.rows * (_slide_row(core, slide, n) + 1) + n * core.requant + _CHANNEL + _GROUP for _, n in cover)
     return Choice(1, cover, total / (slide.width * slide.rows * slide.columns))
 
 

@@ -128,7 +128,7 @@ def _step(column: Input, pixels: int) -> Step:
 
 
 @record
-class _ThreeByThree:
+class ThreeByThree:
     """Rows are in registers; `saturate` names the type that outputs are saturated to, `wide` weights have 16 bits."""
 
     saturate: str
@@ -161,7 +161,7 @@ def _fit(node: NodeOf[Conv2D], *, small: bool = False) -> Fit | None:
     if found is None or found.sums.bits or (node.op.h.size, node.op.w.size) != (3, 3):
         return None
     wide = found.sums.weights.dtype != np.int8
-    counted = _ThreeByThree(found.rq.saturate, wide)
+    counted = ThreeByThree(found.rq.saturate, wide)
     blocks = choose_blocks(counted, node.op.w, node.ins[0].shape, node.outs[0].shape, small=small)
     if blocks is None:
         return None

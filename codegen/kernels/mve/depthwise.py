@@ -187,7 +187,7 @@ class MveDepthwiseContext(common.MveContext):
     @property
     def vectors(self) -> int:
         """Vectors of four words per window."""
-        return -(-self.planes * self.kernel_w // _WORDS)
+        return window_vectors(self.kernel_h, self.kernel_w)
 
     @property
     def offsets(self) -> tuple[int, ...]:
@@ -214,6 +214,11 @@ class MveDepthwiseContext(common.MveContext):
         plane, j = divmod(word, self.kernel_w)
         i = plane * _PLANE_ROWS + row
         return i * self.kernel_w + j if i < self.kernel_h else -1
+
+
+def window_vectors(rows: int, columns: int) -> int:
+    """Vectors of four words of a window, whose columns are words of four rows each."""
+    return -(-(-(-rows // _PLANE_ROWS) * columns) // _WORDS)
 
 
 def _tile(w_out: int, stride: int, extent: int) -> int:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from codegen.ir.form import Field
+from codegen.ir.form import Field, Mix
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import DType
 from codegen.ir.shape import Window
 from codegen.kernels.average import mean_headers
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.mve.common import MVE, is_fast, lane_factors
+from codegen.kernels.mve.common import CHUNK, MVE, is_fast, lane_factors
 from codegen.kernels.pool import Means, PoolContext, channel_sums, means, pool_sizes
 from codegen.kernels.weighted import BYTES
 from codegen.ops import AveragePool2D, GlobalAveragePool, MaxPool2D
@@ -18,6 +20,7 @@ from codegen.ops.average import average_requant
 from codegen.records import record
 
 _MOST_TAPS = 64
+_PIXEL, _ROW, _MEAN, _MEAN_IN_VECTORS = 10, 20, 17, 4
 _HEADERS = ("lam_mve_elements.h",)
 
 
@@ -67,8 +70,15 @@ def _fit_mean(node: NodeOf[AveragePool2D]) -> Fit | None:
 
 
 def _fit_global(node: NodeOf[GlobalAveragePool]) -> Fit | None:
-    _, h, w, _ = node.ins[0].shape
-    return _fit_sums(node, Window(h), Window(w))
+    _, h, w, channels = node.ins[0].shape
+    fit = _fit_sums(node, Window(h), Window(w))
+    return fit and replace(fit, mix=_mix(h, w, channels, vectors=fit.context.vectors))
+
+
+def _mix(rows: int, columns: int, channels: int, *, vectors: bool) -> Mix:
+    """About what a map takes, as counted: each sixteen channels of a pixel, of a row, and each channel's mean."""
+    means = channels * (_MEAN_IN_VECTORS if vectors else _MEAN)
+    return Mix(other=rows * channels / CHUNK * (columns * _PIXEL + _ROW) + means)
 
 
 def _fit_sums(node: NodeOf[AveragePool2D | GlobalAveragePool], h: Window, w: Window) -> Fit | None:

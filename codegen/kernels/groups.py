@@ -13,7 +13,7 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import PACKED_BITS, Array, DType, packed_bits, taken_off
 from codegen.kernels.conv2d import is_pointwise
 from codegen.kernels.packed import filled_to
-from codegen.kernels.weighted import OWN_ZEROS, Weighted, weighted
+from codegen.kernels.weighted import Weighted, few_said, weighted
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
 
@@ -66,8 +66,7 @@ class Grouped:
     @property
     def said(self) -> str:
         """What is said of a form beside its blocks."""
-        own = OWN_ZEROS if self.less is not None else ""
-        return f"a factor per {self.block} weights of {self.bits or _BYTE} bits{own}"
+        return f"a factor per {self.block} {few_said(self.bits or _BYTE, own=self.less is not None)}"
 
     @cached_property
     def whole_numbers(self) -> Array:

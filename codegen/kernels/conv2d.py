@@ -12,7 +12,7 @@ from codegen.ir.op import NodeOf
 from codegen.ir.shape import Window
 from codegen.kernels.common import RequantContext, requant_context, requant_fields
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.planes import Planes, Unpacked, few_weights, plain
+from codegen.kernels.planes import Planes, Unpacked, few_headers, few_weights, plain
 from codegen.kernels.sizes import GroupSizes
 from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D, Dense
@@ -140,7 +140,7 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
     k = ConvContext(**conv_literals(node, sums), planes=planes)
     stored = few.fields_of(planes) if few and planes else (sums.plain_weights(),)
     params = (*_numbers(node, sums, k), *stored)
-    return Fit(k, params, why=plain(few), headers=k.rq.headers)
+    return Fit(k, params, why=plain(few), headers=(*k.rq.headers, *few_headers(few)))
 
 
 def _fit_unpacked(node: NodeOf[Conv2D]) -> Fit | None:

@@ -19,7 +19,7 @@ from codegen.ir.shape import Window
 from codegen.kernels.common import end_values, is_wide, requant_context, requant_fields, requant_takes
 from codegen.kernels.conv2d import GroupedContext
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.planes import few_weights, plain
+from codegen.kernels.planes import few_headers, few_weights, plain
 from codegen.ops import ConvTranspose2D
 from codegen.records import record
 
@@ -99,7 +99,7 @@ def _fit(node: NodeOf[ConvTranspose2D]) -> Fit | None:
     planes = few.planes(len(weights), groups=op.groups) if few else None
     context = replace(_context(node, wide=_is_wide(op, x, weights, bias)), planes=planes)
     stored = few.fields_of(planes) if few and planes else (Field("weights", weights.reshape(-1)),)
-    return Fit(context, (*_params(op, bias), *stored), why=plain(few), headers=context.rq.headers)
+    return Fit(context, (*_params(op, bias), *stored), why=plain(few), headers=(*context.rq.headers, *few_headers(few)))
 
 
 def _context(node: NodeOf[ConvTranspose2D], *, wide: bool) -> TransposeContext:

@@ -9,7 +9,7 @@ from codegen.ir.op import NodeOf
 from codegen.kernels.common import RequantContext, requant_context, requant_fields
 from codegen.kernels.conv2d import is_pointwise
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.planes import Planes, few_weights, plain
+from codegen.kernels.planes import Planes, few_headers, few_weights, plain
 from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
@@ -41,7 +41,7 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     params = (sums.bias_field(), *numbers, *stored)
     context = _context(node, sums, shifted=False)
     context = replace(context, planes=planes, w_t="uint8_t") if planes else context
-    return Fit(context, params, why=plain(few), headers=context.rq.headers)
+    return Fit(context, params, why=plain(few), headers=(*context.rq.headers, *few_headers(few)))
 
 
 def _fit_shifted(node: NodeOf[Conv2D | Dense]) -> Fit | None:

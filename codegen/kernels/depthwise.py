@@ -13,7 +13,7 @@ from codegen.kernels.common import requant_fields
 from codegen.kernels.conv2d import ConvContext, conv_literals, is_depthwise
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.packed import filled_to
-from codegen.kernels.planes import FewWeights, Unpacked, few_weights, less_field, plain
+from codegen.kernels.planes import FewWeights, Unpacked, few_headers, few_weights, less_field, plain
 from codegen.kernels.sizes import InBlocks
 from codegen.kernels.weighted import weighted
 from codegen.ops import Conv2D
@@ -49,7 +49,7 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
     stored = _few_fields(few, k) if few else (_field(sums.weights),)
     params = (sums.bias_field(), *zero, *requant_fields(node.op.requant), *stored)
     scratch = Scratch("weights", k.kernel_h * k.kernel_w * k.unpacked_tap)
-    return Fit(k, params, (scratch,), plain(few), headers=k.rq.headers)
+    return Fit(k, params, (scratch,), plain(few), headers=(*k.rq.headers, *few_headers(few)))
 
 
 def _few_fields(few: FewWeights, k: DepthwiseContext) -> tuple[Field, ...]:

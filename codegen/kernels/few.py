@@ -11,9 +11,7 @@ from codegen.ir.form import Form
 from codegen.ir.graph import Graph
 from codegen.ir.op import NodeView
 from codegen.ir.quant import PACKED_BITS
-from codegen.kernels.conv2d import is_pointwise
 from codegen.kernels.weighted import few_said
-from codegen.ops import Conv2D, Dense
 
 _BYTE = 8
 _VECTORS = {"mve": "Helium", "x86": "vectors of x86", "neon": "vectors of AArch64"}
@@ -38,14 +36,12 @@ def _reasons(view: NodeView, form: Form) -> Iterator[tuple[int, int, str]]:
         if kind.bits:
             stored = next((b for b in PACKED_BITS if few_said(b) in form.why), _BYTE * kind.dtype.bytes)
             if stored > kind.bits:
-                yield kind.bits, stored, _why(view, form, stored, grouped=kind.block > 0)
+                yield kind.bits, stored, _why(form, stored, grouped=kind.block > 0)
 
 
-def _why(view: NodeView, form: Form, stored: int, *, grouped: bool) -> str:
-    if grouped and not (isinstance(view.op, Conv2D | Dense) and is_pointwise(view.op)):
-        return "they have a scale per group of inputs, which windows take as products of both"
+def _why(form: Form, stored: int, *, grouped: bool) -> str:
     if grouped:
-        return "their groups do not have numbers of so few bits once their factor is taken out"
+        return "their numbers are not of so few bits once what a group shares is taken out, or its sum leaves 32 bits"
     if "rvv" in form.features:
         return "kernels for RISC-V vectors read bytes"
     vectors = next((name for feature, name in _VECTORS.items() if feature in form.features), "")

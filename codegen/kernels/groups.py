@@ -73,6 +73,12 @@ class Grouped:
         """The numbers with what they are less."""
         return self.numbers if self.less is None else self.numbers + _by_input(self.less, self.block, self.numbers)
 
+    @property
+    def fits_words(self) -> bool:
+        """Whether a group's sum of inputs, their zero point taken off, times numbers fits 32 bits."""
+        parts = np.abs(_by_parts(self.whole_numbers, self.block, self.block)).sum(axis=2)
+        return int(parts.max()) * self.sums.x.reach(self.sums.op.x_zero_point) < 1 << 31
+
     def reach(self, part: int) -> int:
         """Largest size of the sum of inputs times numbers, of so many inputs of a group."""
         ends = [end * self.whole_numbers for end in (self.sums.x.low, self.sums.x.high)]
@@ -81,10 +87,13 @@ class Grouped:
 
 
 @lru_cache(maxsize=4)
-def grouped(node: NodeOf[Conv2D | Dense]) -> Grouped | None:
-    """The sums of a dense layer, or of a pointwise convolution, whose weights are such numbers; None of all others."""
+def grouped(node: NodeOf[Conv2D | Dense], *, wide: bool = False) -> Grouped | None:
+    """The sums of a dense layer, or of a pointwise convolution, whose weights are such numbers; None of all others.
+
+    `wide`: sums may leave 32 bits.
+    """
     sums, block = weighted(node, apart=True), node.ins[1].block
-    if sums is None or not block or sums.wide or not is_pointwise(node.op):
+    if sums is None or not block or (sums.wide and not wide) or not is_pointwise(node.op):
         return None
     numbers, factors = factored(sums.weights.reshape(len(sums.weights), -1), block)
     bits, less = packed_bits(numbers, max(PACKED_BITS)), None

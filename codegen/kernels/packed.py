@@ -14,6 +14,7 @@ from codegen.records import record
 
 _ELEMENTS = (8, 16, 32)
 _WORD = 32
+_HALF = 16
 
 
 @record
@@ -55,6 +56,10 @@ class Fields:
     def left(self, index: int) -> int:
         """By how much an element is shifted, as a word, to have a field at the top."""
         return self.right - self.bits * index
+
+    def half_left(self, index: int) -> int:
+        """By how much a byte is shifted, as 16 bits, to have a field at the top."""
+        return _HALF - self.bits * (index + 1)
 
     def packed(self, rows: Array) -> Array:
         """Elements of the last axis, whose fields fit into one, as numbers of this type."""

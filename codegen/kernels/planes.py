@@ -169,3 +169,8 @@ def few_weights(kind: TensorType, weights: Array) -> FewWeights | None:
 def plain(few: FewWeights | None) -> str:
     """What is said of a form in plain C."""
     return f"plain C99, {few_said(few.bits, own=few.less is not None)}" if few else "plain C99"
+
+
+def few_headers(few: FewWeights | None) -> tuple[str, ...]:
+    """Files of the runtime that loops over them take."""
+    return ("lam_rolled.h",) if few else ()

@@ -93,6 +93,20 @@ def grouped(mode: Mode) -> Iterator[Case]:
             ins = (t(dtype, pixels, n_in), weights, ints(S32, n_out) >> 12)
             name, op = f"groups_{'u' if apart else ''}{bits}_{n_in}", Dense(zero, step, S8, None)
             yield Case(name, op, ins, bits=bits, block=block, apart=apart)
+    if mode == "single":
+        yield from _wide_groups()
+
+
+def _wide_groups() -> Iterator[Case]:
+    """Groups of words with a zero point, whose sums leave 32 bits."""
+    for bits, n_in, block, dtype in ((4, 70, 32, S16), (2, 24, 5, S16), (8, 40, 16, S16)):
+        factors = np.random.default_rng([26, n_in]).integers(200, 250, (3, -(-n_in // block)))
+        for apart in (False, True) if bits < 8 else (False,):
+            numbers = few(bits, 3, n_in) + apart * (factors % 5 - 2).repeat(block, axis=1)[:, :n_in]
+            weights = (numbers * factors.repeat(block, axis=1)[:, :n_in]).astype(np.int16)
+            op = Dense(-77, requant("single", 1 << 34, 3, S16, wide=True), S16, None)
+            ins = (t(dtype, 2, n_in), weights, np.full(3, (1 << 31) - (1 << 20), np.int32))
+            yield Case(f"groups_wide_{'u' if apart else ''}{bits}", op, ins, bits=bits, block=block, apart=apart)
 
 
 def convolutions(mode: Mode, bits: int) -> Iterator[Case]:

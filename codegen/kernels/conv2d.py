@@ -152,7 +152,8 @@ def _fit_unpacked(node: NodeOf[Conv2D]) -> Fit | None:
     k = UnpackedContext(**conv_literals(node, sums), unpacked=few.unpacked)
     stored = (*few.less_fields(), few.in_runs())
     params = (*_numbers(node, sums, k), *stored)
-    return Fit(k, params, (Scratch("weights", few.unpacked.filled(k.filter)),), plain(few), headers=k.rq.headers)
+    scratch, headers = Scratch("weights", few.unpacked.filled(k.filter)), (*k.rq.headers, *few_headers(few))
+    return Fit(k, params, (scratch,), plain(few), headers=headers)
 
 
 def _numbers(node: NodeOf[Conv2D], sums: Weighted, k: ConvContext) -> tuple[Field, ...]:

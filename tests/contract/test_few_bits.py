@@ -89,23 +89,24 @@ LAYERS = {
 }
 
 
-def layer(name: str, bits: int) -> bytes:
-    """One layer between integers, its weights numbers of 4 bits that lie in 4 or in 8."""
+def layer(name: str, bits: int, zeros: bool = False) -> bytes:
+    """One layer between integers, its weights numbers of 4 bits that lie in 4 or in 8; `zeros`: without a sign."""
     kind, x, shape, words, act = LAYERS[name]
     axis = 1 if kind == "ConvTranspose" else 0
     numbers, outputs = np.random.default_rng(1).integers(-8, 8, shape), shape[axis]
     scales = {"xs": 0.05, "ws": np.linspace(0.01, 0.02, outputs), "ys": 0.1}
+    kinds = {(4, False): TensorProto.INT4, (4, True): TensorProto.UINT4, (8, False): TensorProto.INT8}
+    zero = np.arange(outputs) % 7 + 4 if zeros else np.zeros(outputs, int)
     given = [
+        onnx.helper.make_tensor("wz", kinds[bits, zeros], (outputs,), zero.tolist()),
         *(numpy_helper.from_array(np.asarray(s, np.float32), n) for n, s in scales.items()),
         *(numpy_helper.from_array(np.asarray(0, act), n) for n in ("xz", "yz")),
-        onnx.helper.make_tensor(
-            "w", TensorProto.INT4 if bits == 4 else TensorProto.INT8, shape, numbers.reshape(-1).tolist()
-        ),
+        onnx.helper.make_tensor("w", kinds[bits, zeros], shape, (numbers + 8 * zeros).reshape(-1).tolist()),
     ]
     node = onnx.helper.make_node
     nodes = [
         node("DequantizeLinear", ["xq", "xs", "xz"], ["x"]),
-        node("DequantizeLinear", ["w", "ws"], ["wd"], axis=axis),
+        node("DequantizeLinear", ["w", "ws", "wz"], ["wd"], axis=axis),
         node(kind, ["x", "wd"], ["y"], **words),
         node("QuantizeLinear", ["y", "ys", "yz"], ["yq"]),
     ]
@@ -120,6 +121,11 @@ def test_their_weights_take_half(name: str) -> None:
     assert bytes_ is not None
     half = int(np.prod(LAYERS[name][2])) // 2
     assert half - 4 <= bytes_ - few <= half + 4
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_one_with_own_zero_points_stands_alone(name: str) -> None:
+    assert api.verify(layer(name, 4, zeros=True), target="generic", samples=2).equal
 
 
 @pytest.mark.parametrize("chip", CHIPS)

@@ -130,7 +130,7 @@ def written(reached: Reached, target: Target, options: Options, model_hash: byte
     plan, program = reached.finished()
     shadow = prove(program)
     mode, goal = choose_mode(options, target), choose_goal(options, target)
-    notes = (*plan.graph.notes, *asked_notes(plan.graph, program, options, target))
+    notes = (*plan.graph.notes, *asked_notes(plan.graph, reached.kernels, program, options, target))
     asked = Asked(target=target, options=options, requant=mode, goal=goal, model_hash=model_hash, notes=notes)
     emit = emit_options(options, target, said(options, target), tools.roots)
     manifest = build_manifest(plan, program, shadow, asked)

@@ -16,6 +16,7 @@ from codegen.kernels.choose import (
     slim,
     spare_growth,
 )
+from codegen.kernels.few import few_notes
 from codegen.kernels.slices import channel_slice, cuts, same_function
 from codegen.kernels.table import KERNELS, TABLE, KernelTable
 from codegen.kernels.tiles import params_needs
@@ -30,6 +31,7 @@ __all__ = [
     "cuts",
     "fastest_first",
     "fastest_form",
+    "few_notes",
     "find_form",
     "kernel_needs",
     "leaner",

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from typing import Any, TypeGuard
 
+from codegen.ir.form import Field, Scratch
 from codegen.ir.op import NodeOf
 from codegen.ir.shape import Window
 from codegen.kernels.common import RequantContext, requant_context, requant_fields
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.sizes import GroupSizes, InBlocks
+from codegen.kernels.planes import Planes, Unpacked, few_headers, few_weights, plain
+from codegen.kernels.sizes import GroupSizes
 from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
@@ -19,7 +21,7 @@ from codegen.records import record
 
 @record(kw_only=True)
 class GroupedContext(GroupSizes):
-    """Types and sizes of a convolution in groups, forward or transposed."""
+    """Types and sizes of a convolution in groups, forward or transposed; `planes`: how weights of few bits lie."""
 
     x_t: str
     w_t: str
@@ -28,10 +30,11 @@ class GroupedContext(GroupSizes):
     w_in: int
     w_out: int
     rq: RequantContext
+    planes: Planes | None = None
 
 
 @record(kw_only=True)
-class ConvContext(InBlocks, GroupedContext):
+class ConvContext(GroupedContext):
     """Literals of one convolution.  Output columns [left, right) have no tap in the padding."""
 
     kernel_h: int
@@ -63,14 +66,16 @@ class ConvContext(InBlocks, GroupedContext):
         return self.groups == 1 and self.dilation == 1
 
     @property
-    def parted(self) -> tuple[int, int]:
-        """Channels, and those that the depthwise form accumulates at a time."""
-        return self.c_in, min(self.c_in, 16)
-
-    @property
     def has_edges(self) -> bool:
         """Whether any output column reads padding at its left or right."""
         return self.left > 0 or self.right < self.w_out
+
+
+@record(kw_only=True)
+class UnpackedContext(ConvContext):
+    """Literals of one whose weights of few bits become bytes, output by output."""
+
+    unpacked: Unpacked
 
 
 def inner_columns(w: Window, w_in: int, w_out: int) -> tuple[int, int]:
@@ -80,29 +85,29 @@ def inner_columns(w: Window, w_in: int, w_out: int) -> tuple[int, int]:
     return left, max(left, min(w_out, right))
 
 
-def conv_context(node: NodeOf[Conv2D], sums: Weighted) -> ConvContext:
-    """Literals for the template."""
+def conv_literals(node: NodeOf[Conv2D], sums: Weighted) -> dict[str, Any]:
+    """Literals that the templates of all convolutions have."""
     op, x, w, y = node.op, node.ins[0], node.ins[1], node.outs[0]
     left, right = inner_columns(op.w, x.shape[2], y.shape[2])
-    return ConvContext(
-        x_t=x.dtype.ctype,
-        w_t=w.dtype.ctype,
-        y_t=y.dtype.ctype,
-        acc_t=sums.acc_t,
-        w_in=x.shape[2],
-        c_in=x.shape[3],
-        w_out=y.shape[2],
-        c_out=y.shape[3],
-        kernel_h=op.h.size,
-        kernel_w=op.w.size,
-        stride=op.w.stride,
-        dilation=op.w.dilation,
-        pad=op.w.pad_before,
-        groups=op.groups,
-        left=left,
-        right=right,
-        rq=requant_context(op.requant, wide=sums.wide),
-    )
+    return {
+        "x_t": x.dtype.ctype,
+        "w_t": w.dtype.ctype,
+        "y_t": y.dtype.ctype,
+        "acc_t": sums.acc_t,
+        "w_in": x.shape[2],
+        "c_in": x.shape[3],
+        "w_out": y.shape[2],
+        "c_out": y.shape[3],
+        "kernel_h": op.h.size,
+        "kernel_w": op.w.size,
+        "stride": op.w.stride,
+        "dilation": op.w.dilation,
+        "pad": op.w.pad_before,
+        "groups": op.groups,
+        "left": left,
+        "right": right,
+        "rq": requant_context(op.requant, wide=sums.wide),
+    }
 
 
 def is_depthwise(node: NodeOf[Conv2D | Dense]) -> TypeGuard[NodeOf[Conv2D]]:
@@ -130,12 +135,35 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
     sums = weighted(node, apart=True)
     if sums is None:
         return None
-    context = conv_context(node, sums)
-    zero = sums.zero_fields(padded=context.has_edges)
-    params = (sums.bias_field(), *zero, *requant_fields(node.op.requant), sums.plain_weights())
-    return Fit(context, params, headers=context.rq.headers)
+    few = few_weights(node.ins[1], sums.weights) if node.op.groups == 1 else None
+    planes = few.planes(len(sums.weights)) if few else None
+    k = ConvContext(**conv_literals(node, sums), planes=planes)
+    stored = few.fields_of(planes) if few and planes else (sums.plain_weights(),)
+    params = (*_numbers(node, sums, k), *stored)
+    return Fit(k, params, why=plain(few), headers=(*k.rq.headers, *few_headers(few)))
 
 
+def _fit_unpacked(node: NodeOf[Conv2D]) -> Fit | None:
+    """Where outputs do not all have the same inputs: the weights of one become bytes before a row of it is made."""
+    sums = weighted(node, apart=True)
+    few = few_weights(node.ins[1], sums.weights) if sums else None
+    if sums is None or few is None or node.op.groups == 1:
+        return None
+    k = UnpackedContext(**conv_literals(node, sums), unpacked=few.unpacked)
+    stored = (*few.less_fields(), few.in_runs())
+    params = (*_numbers(node, sums, k), *stored)
+    scratch, headers = Scratch("weights", few.unpacked.filled(k.filter)), (*k.rq.headers, *few_headers(few))
+    return Fit(k, params, (scratch,), plain(few), headers=headers)
+
+
+def _numbers(node: NodeOf[Conv2D], sums: Weighted, k: ConvContext) -> tuple[Field, ...]:
+    """All params but weights."""
+    return (sums.bias_field(), *sums.zero_fields(padded=k.has_edges), *requant_fields(node.op.requant))
+
+
+CONV2D_UNPACKED = Kernel(
+    "conv2d_unpacked", "conv2d_unpacked.c.j2", "row", (Conv2D,), _fit_unpacked, program_memory=True
+)
 CONV2D = Kernel("conv2d", "conv2d.c.j2", "row", (Conv2D,), _fit, program_memory=True)
 
-KERNELS: tuple[Kernel[Any], ...] = (CONV2D,)
+KERNELS: tuple[Kernel[Any], ...] = (CONV2D_UNPACKED, CONV2D)

@@ -6,6 +6,7 @@ Weights [Cout, KH, KW, Cin/groups].  Which taps an output row or column meets de
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import gcd
 from typing import Any
 
@@ -18,6 +19,7 @@ from codegen.ir.shape import Window
 from codegen.kernels.common import end_values, is_wide, requant_context, requant_fields, requant_takes
 from codegen.kernels.conv2d import GroupedContext
 from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.planes import few_headers, few_weights, plain
 from codegen.ops import ConvTranspose2D
 from codegen.records import record
 
@@ -93,8 +95,11 @@ def _fit(node: NodeOf[ConvTranspose2D]) -> Fit | None:
         return None
     if not requant_takes(op.requant, *end_values(weights, bias, op.x_zero_point, x), wide=True):
         return None
-    context = _context(node, wide=_is_wide(op, x, weights, bias))
-    return Fit(context, _params(op, weights, bias), headers=context.rq.headers)
+    few = few_weights(node.ins[1], weights)
+    planes = few.planes(len(weights), groups=op.groups) if few else None
+    context = replace(_context(node, wide=_is_wide(op, x, weights, bias)), planes=planes)
+    stored = few.fields_of(planes) if few and planes else (Field("weights", weights.reshape(-1)),)
+    return Fit(context, (*_params(op, bias), *stored), why=plain(few), headers=(*context.rq.headers, *few_headers(few)))
 
 
 def _context(node: NodeOf[ConvTranspose2D], *, wide: bool) -> TransposeContext:
@@ -115,14 +120,13 @@ def _context(node: NodeOf[ConvTranspose2D], *, wide: bool) -> TransposeContext:
     )
 
 
-def _params(op: ConvTranspose2D, weights: Array, bias: Array) -> tuple[Field, ...]:
+def _params(op: ConvTranspose2D, bias: Array) -> tuple[Field, ...]:
     return (
         Field("bias", bias.astype(np.int32)),
         Field("x_zero_point", np.array([op.x_zero_point], np.int32)),
         Field("row_tap", _first_taps(op.h)),
         Field("column_tap", _first_taps(op.w)),
         *requant_fields(op.requant),
-        Field("weights", weights.reshape(-1)),
     )
 
 

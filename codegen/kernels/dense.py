@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from codegen.ir.op import NodeOf
 from codegen.kernels.common import RequantContext, requant_context, requant_fields
 from codegen.kernels.conv2d import is_pointwise
 from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.planes import Planes, few_headers, few_weights, plain
 from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
@@ -15,7 +17,7 @@ from codegen.records import record
 
 @record
 class DenseContext:
-    """Literals of one dense layer: n_in inputs, n_out outputs per pixel."""
+    """Literals of one dense layer: n_in inputs, n_out outputs per pixel; `planes`: how weights of few bits lie."""
 
     x_t: str
     w_t: str
@@ -25,16 +27,21 @@ class DenseContext:
     n_out: int
     shifted: bool
     rq: RequantContext
+    planes: Planes | None = None
 
 
 def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     sums = weighted(node, apart=True)
     if sums is None or not is_pointwise(node.op):
         return None
+    few = few_weights(node.ins[1], sums.weights)
+    planes = few.planes(len(sums.weights)) if few else None
     numbers = (*sums.zero_fields(padded=False), *requant_fields(node.op.requant))
-    params = (sums.bias_field(), *numbers, sums.plain_weights())
+    stored = few.fields_of(planes) if few and planes else (sums.plain_weights(),)
+    params = (sums.bias_field(), *numbers, *stored)
     context = _context(node, sums, shifted=False)
-    return Fit(context, params, headers=context.rq.headers)
+    context = replace(context, planes=planes, w_t="uint8_t") if planes else context
+    return Fit(context, params, why=plain(few), headers=(*context.rq.headers, *few_headers(few)))
 
 
 def _fit_shifted(node: NodeOf[Conv2D | Dense]) -> Fit | None:

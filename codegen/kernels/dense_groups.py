@@ -30,6 +30,7 @@ class DenseGroupsContext:
 
     x_t: str
     y_t: str
+    acc_t: str
     n_in: int
     n_out: int
     block: int
@@ -81,13 +82,14 @@ class DenseGroupsContext:
 
 
 def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
-    made = grouped(node)
-    if made is None:
+    made = grouped(node, wide=True)
+    if made is None or (made.sums.wide and not made.fits_words):
         return None
     k = _context(node, made)
     size, kind = len(made.numbers) * k.row, np.dtype(np.int8) if k.fields is None else k.fields.dtype
     params = (
         made.sums.bias_field(),
+        *made.sums.zero_fields(padded=False),
         *requant_fields(node.op.requant),
         Field("factors", made.factors.astype(np.int16).reshape(-1)),
         *_less_fields(made),
@@ -107,12 +109,13 @@ def _context(node: NodeOf[Conv2D | Dense], made: Grouped) -> DenseGroupsContext:
     return DenseGroupsContext(
         x_t=x.dtype.ctype,
         y_t=node.outs[0].dtype.ctype,
+        acc_t=made.sums.acc_t,
         n_in=x.shape[-1],
         n_out=w.shape[0],
         block=w.block,
         fields=Fields(made.bits, _BYTE) if made.bits else None,
         apart=made.less is not None,
-        rq=requant_context(node.op.requant),
+        rq=requant_context(node.op.requant, wide=made.sums.wide),
     )
 
 

@@ -13,7 +13,7 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import PACKED_BITS, Array, DType, packed_bits, taken_off
 from codegen.kernels.conv2d import is_pointwise
 from codegen.kernels.packed import filled_to
-from codegen.kernels.weighted import OWN_ZEROS, Weighted, weighted
+from codegen.kernels.weighted import Weighted, few_said, weighted
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
 
@@ -66,13 +66,18 @@ class Grouped:
     @property
     def said(self) -> str:
         """What is said of a form beside its blocks."""
-        own = OWN_ZEROS if self.less is not None else ""
-        return f"a factor per {self.block} weights of {self.bits or _BYTE} bits{own}"
+        return f"a factor per {self.block} {few_said(self.bits or _BYTE, own=self.less is not None)}"
 
     @cached_property
     def whole_numbers(self) -> Array:
         """The numbers with what they are less."""
         return self.numbers if self.less is None else self.numbers + _by_input(self.less, self.block, self.numbers)
+
+    @property
+    def fits_words(self) -> bool:
+        """Whether a group's sum of inputs, their zero point taken off, times numbers fits 32 bits."""
+        parts = np.abs(_by_parts(self.whole_numbers, self.block, self.block)).sum(axis=2)
+        return int(parts.max()) * self.sums.x.reach(self.sums.op.x_zero_point) < 1 << 31
 
     def reach(self, part: int) -> int:
         """Largest size of the sum of inputs times numbers, of so many inputs of a group."""
@@ -82,10 +87,13 @@ class Grouped:
 
 
 @lru_cache(maxsize=4)
-def grouped(node: NodeOf[Conv2D | Dense]) -> Grouped | None:
-    """The sums of a dense layer, or of a pointwise convolution, whose weights are such numbers; None of all others."""
+def grouped(node: NodeOf[Conv2D | Dense], *, wide: bool = False) -> Grouped | None:
+    """The sums of a dense layer, or of a pointwise convolution, whose weights are such numbers; None of all others.
+
+    `wide`: sums may leave 32 bits.
+    """
     sums, block = weighted(node, apart=True), node.ins[1].block
-    if sums is None or not block or sums.wide or not is_pointwise(node.op):
+    if sums is None or not block or (sums.wide and not wide) or not is_pointwise(node.op):
         return None
     numbers, factors = factored(sums.weights.reshape(len(sums.weights), -1), block)
     bits, less = packed_bits(numbers, max(PACKED_BITS)), None

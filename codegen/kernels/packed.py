@@ -14,6 +14,7 @@ from codegen.records import record
 
 _ELEMENTS = (8, 16, 32)
 _WORD = 32
+_HALF = 16
 
 
 @record
@@ -43,6 +44,11 @@ class Fields:
         """By how much a field at the top of a word is shifted to give its number."""
         return _WORD - self.bits
 
+    @property
+    def mask(self) -> int:
+        """The bits of a field."""
+        return (1 << self.bits) - 1
+
     def in_turn(self, count: int) -> int:
         """How many times `count` fields go into an element: a power of two."""
         return 1 << (self.element // (self.bits * count)).bit_length() - 1
@@ -51,10 +57,14 @@ class Fields:
         """By how much an element is shifted, as a word, to have a field at the top."""
         return self.right - self.bits * index
 
+    def half_left(self, index: int) -> int:
+        """By how much a byte is shifted, as 16 bits, to have a field at the top."""
+        return _HALF - self.bits * (index + 1)
+
     def packed(self, rows: Array) -> Array:
         """Elements of the last axis, whose fields fit into one, as numbers of this type."""
         places = self.bits * np.arange(rows.shape[-1], dtype=np.uint64)
-        fields = rows.astype(np.int64).astype(np.uint64) & np.uint64((1 << self.bits) - 1)
+        fields = rows.astype(np.int64).astype(np.uint64) & np.uint64(self.mask)
         return np.asarray((fields << places).sum(axis=-1).astype(self.dtype))
 
 

@@ -27,6 +27,11 @@ OWN_ZEROS = " with zero points of their own"
 STORED_LESS = "added to each weight: they are stored as so much less"
 
 
+def few_said(bits: int, *, own: bool = False) -> str:
+    """What a form says of weights of few bits; `own`: with zero points of their own."""
+    return f"weights of {bits} bits{OWN_ZEROS if own else ''}"
+
+
 @record(eq=False, slots=False)
 class Weighted:
     """The sums of one node.  Weights are [outputs, ...], to be stored in `bits` where that is not 0.
@@ -110,8 +115,7 @@ class Weighted:
     @property
     def said(self) -> str:
         """What is said of few bits beside a form's blocks."""
-        own = OWN_ZEROS if self.less is not None else ""
-        return f", weights of {self.bits} bits{own}" if self.bits else ""
+        return f", {few_said(self.bits, own=self.less is not None)}" if self.bits else ""
 
     def bias_field(self) -> Field:
         """Params `bias`, folded; as it is when the accumulator is wide."""

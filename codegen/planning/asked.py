@@ -5,16 +5,18 @@ Decides: which default counts where an option is not given, and what a user is t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from codegen.errors import OptionBad, RequantUnsupported, TargetValueBad
 from codegen.frontends import own_mode
+from codegen.ir.form import Form
 from codegen.ir.graph import Graph
 from codegen.ir.labels import left_out
 from codegen.ir.program import Program
 from codegen.ir.quant import ALL_MODES, SUMS, Mode, Sums
-from codegen.kernels import left_to_core
+from codegen.kernels import few_notes, left_to_core
 from codegen.options import GOALS, LEAST_BUFFER, Goal, Options
 from codegen.planning.apart import idle_notes
 from codegen.schedule import weights_notes
@@ -110,12 +112,15 @@ def accelerator_notes(graph: Graph, target: Target) -> tuple[str, ...]:
     return (f"{taken}; the C here runs all of them on the core", *layers)
 
 
-def asked_notes(graph: Graph, program: Program, options: Options, target: Target) -> tuple[str, ...]:
-    """What a user must know of what was asked of the plan, of a blob, of labels that the model has, of the chip."""
+def asked_notes(
+    graph: Graph, kernels: Mapping[int, Form], program: Program, options: Options, target: Target
+) -> tuple[str, ...]:
+    """What a user must know of what was asked of the plan, of weights, of labels that the model has, of the chip."""
     blob = weights_notes(program.packed_bytes - program.mapped_bytes, target) if options.weights == "blob" else ()
     labels = () if options.labels else left_out(program.outputs, program.labels)
     idle = idle_notes(_with_weights(program), target) if program.weights else ()
-    return (*planning_notes(options, target), *blob, *labels, *idle, *accelerator_notes(graph, target))
+    weights = (*few_notes(graph, kernels), *blob)
+    return (*planning_notes(options, target), *weights, *labels, *idle, *accelerator_notes(graph, target))
 
 
 def _with_weights(program: Program) -> list[str]:

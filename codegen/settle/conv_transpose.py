@@ -65,6 +65,7 @@ def conv_transpose(ctx: Context, node: RealNode, op: ConvTranspose) -> Sequence[
         pre=how.pre,
         post=how.post,
         split=how.weights,
+        bits=weights.bits,
     )
     return [pending(ctx, node, with_bias(ctx, node, 2, linear))]
 

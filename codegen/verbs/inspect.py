@@ -31,7 +31,15 @@ from codegen.ir.graph import Graph
 from codegen.ir.op import NodeView
 from codegen.ir.plan import Plan
 from codegen.ir.quant import Mode
-from codegen.kernels import KernelTable, choose_kernels, fastest_form, left_to_core, packing_growth, target_problems
+from codegen.kernels import (
+    KernelTable,
+    choose_kernels,
+    fastest_form,
+    few_notes,
+    left_to_core,
+    packing_growth,
+    target_problems,
+)
 from codegen.options import Options
 from codegen.passes import simplify
 from codegen.pipeline import NO_HASH, Reached, reach, read_model, written
@@ -198,7 +206,7 @@ def _inspection(look: _Look, planned: Reached, notes: tuple[str, ...]) -> Inspec
         plan=record,
         interface=_interface(graph),
         interface_costs=_interface_costs(look, plan) if plan else (),
-        notes=(*notes, *accelerator_notes(graph, chip)),
+        notes=(*notes, *few_notes(graph, planned.kernels), *accelerator_notes(graph, chip)),
         cycles=cycles,
         milliseconds=1000 * cycles / chip.clock.hz if cycles is not None and chip.clock else None,
     )

@@ -19,7 +19,7 @@ from codegen.kernels.dsp.words import pack_few, pack_words, words_of
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant, filled
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.sizes import PixelSizes
-from codegen.kernels.weighted import EACH_STORED_LESS, FOLDED, OWN_ZEROS, STORED_LESS, Weighted, weighted
+from codegen.kernels.weighted import EACH_STORED_LESS, FOLDED, STORED_LESS, Weighted, few_said, weighted
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
 
@@ -316,7 +316,7 @@ def _why(node: Node, context: ColumnContext) -> str:
 
 def _wider(context: ColumnContext) -> str:
     if context.bits:
-        return f", weights of {context.bits} bits{OWN_ZEROS if context.each_shifted else ''}"
+        return f", {few_said(context.bits, own=context.each_shifted)}"
     return ", weights widened at compile time" if context.wide else ""
 
 

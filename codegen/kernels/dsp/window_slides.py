@@ -25,6 +25,7 @@ from codegen.kernels.dsp.slides import (
 )
 from codegen.kernels.dsp.words import row_pair_bytes, row_pairs
 from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.weighted import few_said
 from codegen.ops import Conv2D
 from codegen.records import record
 
@@ -174,7 +175,7 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
     blocks = choose_blocks(counted, node.op.w, node.ins[0].shape, node.outs[0].shape)
     if blocks is None:
         return None
-    few = f", weights of {sums.bits} bits" if sums.bits else ""
+    few = f", {few_said(sums.bits)}" if sums.bits else ""
     k = WindowSlideContext(sums.x.value, node.ins[0].shape[3], node.op.w.stride, *blocks, rq, False, counted)
     return fit_of(node, found, k, row_mix(counted, blocks, k.channels), few)
 

@@ -14,7 +14,7 @@ from codegen.kernels.fast import fast_fields, fast_requant
 from codegen.kernels.lined import Line, line_fields, line_of
 from codegen.kernels.packed import filled_to, nibbles
 from codegen.kernels.real_line import RealLine, real_line_fields, real_line_of
-from codegen.kernels.weighted import BYTES, EACH_STORED_LESS, FOLDED, OWN_ZEROS, Weighted, weighted
+from codegen.kernels.weighted import BYTES, EACH_STORED_LESS, FOLDED, Weighted, few_said, weighted
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
 
@@ -166,7 +166,7 @@ def slack(rq: LanesRequant) -> Scratch:
 
 def said_of(rq: LanesRequant) -> str:
     """What is said of a form beside its blocks."""
-    few = f", weights of 4 bits{OWN_ZEROS if rq.own else ''}" if rq.few else ""
+    few = f", {few_said(4, own=rq.own)}" if rq.few else ""
     return f"{few}, {_SAID[rq.mode]}" if rq.mode in _SAID else few
 
 

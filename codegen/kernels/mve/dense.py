@@ -41,7 +41,7 @@ from codegen.kernels.mve.common import (
     signed_zero,
 )
 from codegen.kernels.packed import nibbles
-from codegen.kernels.weighted import OWN_ZEROS, Weighted
+from codegen.kernels.weighted import Weighted, few_said
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
 
@@ -512,7 +512,7 @@ def _why(k: MveDenseContext) -> str:
     counted = costs(k.inputs, k.run, few=k.few and not k.own, own=k.own)
     found = ", ".join(f"{form} {cost / k.run:.0f}" for form, cost in sorted(counted.items()))
     source = "gathered windows" if k.gathered else "input in place"
-    few = f", weights of 4 bits{OWN_ZEROS if k.own else ''}" if k.few else ""
+    few = f", {few_said(4, own=k.own)}" if k.few else ""
     return f"Helium, {k.form}, {source}{few}; instructions per pixel and four channels: {found}"
 
 

@@ -16,7 +16,7 @@ from codegen.kernels.common import range_field
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.mve import common
 from codegen.kernels.packed import nibbles
-from codegen.kernels.weighted import OWN_ZEROS, Weighted
+from codegen.kernels.weighted import Weighted, few_said
 from codegen.ops import Conv2D
 from codegen.records import record
 
@@ -241,7 +241,7 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
     if k.taps > _MOST_TAPS or k.channels > _LONGEST_SUM or sum(part.bytes for part in scratch) > _MOST_BYTES:
         return None
     why = f"Helium, {k.vectors} vector products per output; {k.columns} columns interleaved for {k.tile} outputs"
-    said = f", weights of 4 bits{OWN_ZEROS if k.own else ''}" if k.few else ""
+    said = f", {few_said(4, own=k.own)}" if k.few else ""
     apart = "lam_mve_depthwise_zeros.h" if k.own else "lam_mve_depthwise_few.h"
     headers = (*(("lam_mve_window.h",) if k.has_borders else ()), *((apart,) if k.few else ()))
     return Fit(k, _params(sums, requant, k), scratch, why + said, headers=headers)

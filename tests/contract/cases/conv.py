@@ -21,6 +21,7 @@ def cases() -> Iterator[Case]:
     yield from in_modes(conv_cases, geometry_cases, transposed_cases, shifted_cases, wide_cases)
     yield from sum_cases()
     yield from packed.packed(packed.convolutions)
+    yield from packed.packed(packed.transposed)
 
 
 def conv_cases(mode: Mode) -> Iterator[Case]:

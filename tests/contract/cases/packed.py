@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from codegen.ir.quant import Array, Mode
-from codegen.ops import Conv2D, Dense
+from codegen.ops import Conv2D, ConvTranspose2D, Dense
 from tests.contract.case import S8, S16, S32, U8, A, Case, in_modes, ints, requant, t, window
 
 Source = Callable[[Mode, int], Iterator[Case]]
@@ -93,6 +93,20 @@ def grouped(mode: Mode) -> Iterator[Case]:
             ins = (t(dtype, pixels, n_in), weights, ints(S32, n_out) >> 12)
             name, op = f"groups_{'u' if apart else ''}{bits}_{n_in}", Dense(zero, step, S8, None)
             yield Case(name, op, ins, bits=bits, block=block, apart=apart)
+    if mode == "single":
+        yield from _wide_groups()
+
+
+def _wide_groups() -> Iterator[Case]:
+    """Groups of words with a zero point, whose sums leave 32 bits."""
+    for bits, n_in, block, dtype in ((4, 70, 32, S16), (2, 24, 5, S16), (8, 40, 16, S16)):
+        factors = np.random.default_rng([26, n_in]).integers(200, 250, (3, -(-n_in // block)))
+        for apart in (False, True) if bits < 8 else (False,):
+            numbers = few(bits, 3, n_in) + apart * (factors % 5 - 2).repeat(block, axis=1)[:, :n_in]
+            weights = (numbers * factors.repeat(block, axis=1)[:, :n_in]).astype(np.int16)
+            op = Dense(-77, requant("single", 1 << 34, 3, S16, wide=True), S16, None)
+            ins = (t(dtype, 2, n_in), weights, np.full(3, (1 << 31) - (1 << 20), np.int32))
+            yield Case(f"groups_wide_{'u' if apart else ''}{bits}", op, ins, bits=bits, block=block, apart=apart)
 
 
 def convolutions(mode: Mode, bits: int) -> Iterator[Case]:
@@ -108,8 +122,17 @@ def convolutions(mode: Mode, bits: int) -> Iterator[Case]:
         ("depthwise_strided", U8, strided, 9, 16, 16, 16),
         ("depthwise_deep", S8, window(5, 1, 1, 2, 2), 6, 6, 6, 6),
         ("grouped", S8, same, 5, 6, 4, 2),
+        ("grouped_odd", U8, strided, 9, 9, 9, 3),
+        ("multiplied", S8, wide, 7, 4, 12, 4),
+        ("words_window", S16, same, 5, 6, 5, 1),
+        ("words_strided", S16, strided, 7, 8, 8, 1),
+        ("words_apart", S16, wide, 6, 3, 2, 1),
+        ("words_grouped", S16, same, 5, 6, 4, 2),
+        ("words_depthwise", S16, same, 5, 19, 19, 19),
+        ("words_depthwise_strided", S16, strided, 7, 5, 5, 5),
     ):
         depth, reach = c_in // groups, 500 if name == "depthwise_large" else 2**bits * 380
+        reach *= 256 if dtype is S16 else 1
         op = Conv2D(w, w, groups, 3 if dtype is U8 else A.zero_point, requant(mode, reach, c_out), S8, None)
         weights = few(bits, c_out, w.size, w.size, depth)
         yield Case(name, op, (t(dtype, 1, size, size, c_in), weights, ints(S32, c_out) >> 20))
@@ -117,3 +140,29 @@ def convolutions(mode: Mode, bits: int) -> Iterator[Case]:
     for name, dtype, length, c_in, c_out in (("in_line_deep", S8, 7, 80, 9), ("in_line", U8, 19, 24, 6)):
         op = Conv2D(one, one, 1, 3 if dtype is U8 else A.zero_point, requant(mode, 2**bits * 380, c_out), S8, None)
         yield Case(name, op, (t(dtype, 1, length, 1, c_in), few(bits, c_out, 1, 1, c_in), ints(S32, c_out) >> 20))
+    if mode == "single":
+        yield from _wide(bits)
+
+
+def _wide(bits: int) -> Iterator[Case]:
+    """Sums beyond 32 bits."""
+    same, step = window(3, 1, 1, 1, 1), requant("single", 1 << 33, 3, S16, wide=True)
+    for name, c_in, groups in (("wide_window", 6, 1), ("wide_grouped", 6, 3), ("wide_depthwise", 3, 3)):
+        op = Conv2D(same, same, groups, -7, step, S16, None)
+        weights, bias = few(bits, 3, 3, 3, c_in // groups), np.full(3, (1 << 31) - (1 << 20), np.int32)
+        yield Case(name, op, (t(S16, 1, 5, 5, c_in), weights, bias))
+
+
+def transposed(mode: Mode, bits: int) -> Iterator[Case]:
+    """Transposed ones, in groups whose outputs do and do not fill bytes."""
+    for name, dtype, h, w, c_in, c_out, groups in (
+        ("transposed", S8, window(3, 2, 1, 1, 1), window(2, 2), 6, 4, 1),
+        ("transposed_odd", U8, window(2, 2), window(3, 1, 1, 1, 1), 3, 5, 1),
+        ("transposed_grouped", S8, window(3, 2, 1, 0, 1), window(3, 2, 1, 1, 0), 6, 8, 2),
+        ("transposed_grouped_odd", S8, window(4, 2, 1, 1, 1), window(4, 2, 1, 1, 1), 5, 5, 5),
+        ("transposed_words", S16, window(3, 2, 1, 1, 1), window(3, 1, 2, 2, 2), 4, 3, 1),
+    ):
+        reach = 2**bits * 380 * (256 if dtype is S16 else 1)
+        op = ConvTranspose2D(h, w, (0, 0), groups, dtype.low + 3, requant(mode, reach, c_out), S8, None)
+        weights = few(bits, c_out, h.size, w.size, c_in // groups)
+        yield Case(name, op, (t(dtype, 1, 4, 3, c_in), weights, ints(S32, c_out) >> 20))

@@ -1,0 +1,176 @@
+"""Weights of few bits for kernels in plain C.
+
+Where outputs have the same inputs, each byte holds the weights of several (Planes): one input is read for all of them.
+Where that is not so weights become bytes for the row made, a filter or a block of channels at a time (Unpacked).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from codegen.ir.form import Field
+from codegen.ir.quant import Array, DType, TensorType, taken_off
+from codegen.kernels.packed import Fields, filled_to
+from codegen.kernels.weighted import EACH_STORED_LESS, few_said
+from codegen.records import record
+
+_ELEMENT = 8
+
+
+@record
+class Span:
+    """Filters [first, end) of bytes, of which each has `planes` outputs."""
+
+    first: int
+    end: int
+    planes: int
+
+
+@record
+class Planes:
+    """Literals: byte filter n holds the weights of outputs n * step + p * apart, p a field of `fields`.
+
+    `own`: weights have zero points of their own, one for each output.
+    """
+
+    fields: Fields
+    outputs: int
+    step: int
+    apart: int
+    own: bool
+
+    def input_of(self, plane: int) -> str:
+        """What tells the pointer to an output's inputs from others': nothing where all have the same."""
+        return "" if self.step > 1 else str(plane)
+
+    def inputs(self, planes: int) -> tuple[str, ...]:
+        """The same of each pointer that so many outputs of a filter take."""
+        return tuple(dict.fromkeys(map(self.input_of, range(planes))))
+
+    @property
+    def filters(self) -> int:
+        """Filters of bytes."""
+        return -(-self.outputs // self.fields.in_turn(1))
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """Filters by how many outputs they have."""
+        counts = [sum(at < self.outputs for at in self.outputs_of(n)) for n in range(self.filters)]
+        starts = [n for n in range(self.filters) if n == 0 or counts[n] != counts[n - 1]]
+        return tuple(Span(a, b, counts[a]) for a, b in zip(starts, (*starts[1:], self.filters), strict=True))
+
+    def outputs_of(self, filter_: int) -> list[int]:
+        """The outputs of a filter of bytes; those that there are not are beyond all others."""
+        return [filter_ * self.step + p * self.apart for p in range(self.fields.in_turn(1))]
+
+    def packed(self, numbers: Array) -> Array:
+        """Numbers [outputs, ...] in bytes, filter by filter."""
+        flat = numbers.reshape(len(numbers), -1)
+        order = np.array([self.outputs_of(n) for n in range(self.filters)])
+        full = filled_to(flat, int(order.max()) + 1, axis=0)
+        return self.fields.packed(full[order].transpose(0, 2, 1)).reshape(-1)
+
+
+@record
+class Unpacked:
+    """Literals of weights of few bits that become bytes before they are used; `own`: they have own zero points."""
+
+    fields: Fields
+    own: bool
+
+    @property
+    def in_turn(self) -> int:
+        """Numbers in a byte."""
+        return self.fields.in_turn(1)
+
+    def elements(self, count: int) -> int:
+        """Bytes that so many numbers take."""
+        return -(-count // self.in_turn)
+
+    def filled(self, count: int) -> int:
+        """The numbers of those."""
+        return self.elements(count) * self.in_turn
+
+    def runs(self, numbers: Array) -> Array:
+        """Numbers [..., n] in bytes of neighbours."""
+        full = filled_to(numbers, self.in_turn, axis=-1)
+        return self.fields.packed(full.reshape(*full.shape[:-1], -1, self.in_turn))
+
+    def halves(self, numbers: Array) -> Array:
+        """Numbers [..., n] in bytes whose numbers lie as many apart as there are bytes."""
+        full = filled_to(numbers, self.in_turn, axis=-1)
+        return self.fields.packed(full.reshape(*full.shape[:-1], self.in_turn, -1).swapaxes(-1, -2))
+
+
+@record(eq=False)
+class FewWeights:
+    """Constant weights [outputs, ...] that are stored in `bits`.
+
+    Where something is taken off each output's, `less`, what is left has no sign.
+    """
+
+    numbers: Array
+    bits: int
+    less: Array | None
+
+    @property
+    def fields(self) -> Fields:
+        """How many a byte has."""
+        return Fields(self.bits, _ELEMENT)
+
+    def planes(self, outputs: int, *, groups: int = 1) -> Planes:
+        """How they lie for a layer of so many outputs in groups."""
+        turn, own = self.fields.in_turn(1), self.less is not None
+        if groups == 1 or outputs // groups % turn == 0:
+            return Planes(self.fields, outputs, turn, 1, own)
+        return Planes(self.fields, outputs, 1, -(-outputs // turn), own)
+
+    @property
+    def unpacked(self) -> Unpacked:
+        """What is known of them where they become bytes."""
+        return Unpacked(self.fields, self.less is not None)
+
+    def fields_of(self, planes: Planes) -> tuple[Field, ...]:
+        """Params `w_shift`, where each output has one, and `weights`."""
+        size = planes.filters * (self.numbers.size // len(self.numbers))
+        about = f"bytes of {planes.fields.in_turn(1)} outputs each"
+        return (*self.less_fields(), Field.later("weights", np.uint8, size, lambda: planes.packed(self.numbers), about))
+
+    def less_fields(self) -> tuple[Field, ...]:
+        """Params `w_shift`, where each output has one."""
+        return () if self.less is None else (less_field(self.less),)
+
+    def in_runs(self) -> Field:
+        """Params `weights`, those of each output one after another."""
+        flat = self.numbers.reshape(len(self.numbers), -1)
+        size = len(flat) * self.unpacked.elements(flat.shape[1])
+        return Field.later("weights", np.uint8, size, lambda: self.unpacked.runs(flat).reshape(-1), "output by output")
+
+
+def less_field(less: Array) -> Field:
+    """Params `w_shift`."""
+    return Field("w_shift", less.astype(np.int8), about=EACH_STORED_LESS)
+
+
+def few_weights(kind: TensorType, weights: Array) -> FewWeights | None:
+    """Weights that are to be stored in few bits, and can be; None of others."""
+    if kind.dtype is not DType.S8 or kind.block or not kind.bits:
+        return None
+    if not kind.apart:
+        return FewWeights(weights, kind.bits, None)
+    taken = taken_off(weights.reshape(len(weights), -1), kind.bits)
+    if taken is None:
+        return None
+    less = taken - (1 << (kind.bits - 1))
+    numbers = weights.astype(np.int64) - less.reshape(-1, *(1,) * (weights.ndim - 1))
+    return FewWeights(numbers.astype(np.int8), kind.bits, less)
+
+
+def plain(few: FewWeights | None) -> str:
+    """What is said of a form in plain C."""
+    return f"plain C99, {few_said(few.bits, own=few.less is not None)}" if few else "plain C99"
+
+
+def few_headers(few: FewWeights | None) -> tuple[str, ...]:
+    """Files of the runtime that loops over them take."""
+    return ("lam_rolled.h",) if few else ()

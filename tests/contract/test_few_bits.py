@@ -1,0 +1,137 @@
+"""Weights of few bits in plain C, beside words, in groups, transposed: equal to golden, and what they cost."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, numpy_helper
+
+from codegen import api
+from codegen.emulator import build_and_run
+from codegen.ir.graph import Graph
+from codegen.kernels import find_form
+from codegen.laws import differences, graph_of, make_project, sources_of
+from codegen.target import load_target
+from tests.contract.cases import packed
+from tests.contract.test_x86_kernels import BUILDS
+from tests.support.onnx_files import onnx_model, ports_of
+from tests.support.sanitizers import TRAPS
+from tests.support.tools import require_tool
+
+PLAIN = {"dense", "conv2d", "conv2d_unpacked", "depthwise", "conv_transpose"}
+CHIPS = ("cortex-m4", "cortex-m55", "rv32imc")
+MOST = 1.25
+"""Times the instructions of the same integers in bytes."""
+
+
+@cache
+def cases() -> Graph:
+    """Those that kernels in plain C serve on every level."""
+    sources = (packed.dense, packed.convolutions, packed.transposed)
+    graph = graph_of([case for source in sources for case in packed.packed(source)])
+    served = {node.name: find_form(graph.view(node), "c99") for node in graph.nodes}
+    plain = {name for name, form in served.items() if form and form.kernel in PLAIN}
+    return graph_of([case for source in sources for case in packed.packed(source) if case.name in plain])
+
+
+def test_they_are_packed_wherever_they_have_few_bits() -> None:
+    found = set()
+    for node in cases().nodes:
+        view = cases().view(node)
+        form = find_form(view, "c99")
+        assert form is not None
+        (weights,) = (field for field in form.params if field.name == "weights")
+        numbers, bits = view.ins[1].elements, view.ins[1].bits
+        outputs = view.ins[1].shape[0]
+        assert weights.nbytes <= numbers * bits / 8 + max(outputs, numbers // outputs), "but for what fills bytes"
+        assert f"weights of {bits} bits" in form.why
+        found.add((form.kernel, bits, view.ins[1].apart))
+    assert found == {(kernel, bits, apart) for kernel in PLAIN for bits in (2, 4) for apart in (False, True)}
+
+
+@pytest.mark.parametrize("flags", [f"-O0 {TRAPS}", "-O3"])
+def test_c_equals_golden(flags: str, tmp_path: Path) -> None:
+    require_tool("gcc")
+    assert differences(cases(), make_project(cases(), tmp_path, "c99"), "gcc", flags) == []
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_c_for_x86_equals_golden(build: str, tmp_path: Path) -> None:
+    compiler, flags = BUILDS[build]
+    require_tool(compiler)
+    assert differences(cases(), make_project(cases(), tmp_path, "host"), compiler, flags) == []
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_c_equals_golden_on_the_emulated_chip(chip: str, tmp_path: Path) -> None:
+    target = load_target(chip)
+    assert target.toolchain
+    assert target.board
+    require_tool(target.toolchain.cc, target.toolchain.size, target.board.emulator[0])
+    sources, folders = sources_of(make_project(cases(), tmp_path, target.isa))
+    main = tmp_path / "main.c"
+    main.write_text("int kernels_selftest(void);\nint main(void)\n{\n    return kernels_selftest() != 0;\n}\n")
+    done = build_and_run(target, [*sources, main], folders, {}, timeout_s=300, workdir=tmp_path / "build")
+    assert done.exit_code == 0
+
+
+LAYERS = {
+    "window": ("Conv", (1, 16, 6, 6), (16, 16, 3, 3), {"pads": [1] * 4}, np.int16),
+    "pointwise": ("Conv", (1, 32, 4, 4), (32, 32, 1, 1), {}, np.int16),
+    "depthwise": ("Conv", (1, 32, 6, 6), (32, 1, 3, 3), {"pads": [1] * 4, "group": 32}, np.int16),
+    "grouped words": ("Conv", (1, 16, 6, 6), (16, 4, 3, 3), {"pads": [1] * 4, "group": 4}, np.int16),
+    "grouped": ("Conv", (1, 16, 6, 6), (16, 4, 3, 3), {"pads": [1] * 4, "group": 4}, np.int8),
+    "transposed": ("ConvTranspose", (1, 16, 4, 4), (16, 16, 3, 3), {"pads": [1] * 4, "strides": [2, 2]}, np.int8),
+}
+
+
+def layer(name: str, bits: int, zeros: bool = False) -> bytes:
+    """One layer between integers, its weights numbers of 4 bits that lie in 4 or in 8; `zeros`: without a sign."""
+    kind, x, shape, words, act = LAYERS[name]
+    axis = 1 if kind == "ConvTranspose" else 0
+    numbers, outputs = np.random.default_rng(1).integers(-8, 8, shape), shape[axis]
+    scales = {"xs": 0.05, "ws": np.linspace(0.01, 0.02, outputs), "ys": 0.1}
+    kinds = {(4, False): TensorProto.INT4, (4, True): TensorProto.UINT4, (8, False): TensorProto.INT8}
+    zero = np.arange(outputs) % 7 + 4 if zeros else np.zeros(outputs, int)
+    given = [
+        onnx.helper.make_tensor("wz", kinds[bits, zeros], (outputs,), zero.tolist()),
+        *(numpy_helper.from_array(np.asarray(s, np.float32), n) for n, s in scales.items()),
+        *(numpy_helper.from_array(np.asarray(0, act), n) for n in ("xz", "yz")),
+        onnx.helper.make_tensor("w", kinds[bits, zeros], shape, (numbers + 8 * zeros).reshape(-1).tolist()),
+    ]
+    node = onnx.helper.make_node
+    nodes = [
+        node("DequantizeLinear", ["xq", "xs", "xz"], ["x"]),
+        node("DequantizeLinear", ["w", "ws", "wz"], ["wd"], axis=axis),
+        node(kind, ["x", "wd"], ["y"], **words),
+        node("QuantizeLinear", ["y", "ys", "yz"], ["yq"]),
+    ]
+    feeds = {"xq": np.zeros(x, act)}
+    return onnx_model(nodes, ports_of(feeds), ["yq"], given, sets=21, ir_version=10).SerializeToString()
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_their_weights_take_half(name: str) -> None:
+    few, bytes_ = (api.inspect(layer(name, bits), "generic").weights_bytes for bits in (4, 8))
+    assert few is not None
+    assert bytes_ is not None
+    half = int(np.prod(LAYERS[name][2])) // 2
+    assert half - 4 <= bytes_ - few <= half + 4
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_one_with_own_zero_points_stands_alone(name: str) -> None:
+    assert api.verify(layer(name, 4, zeros=True), target="generic", samples=2).equal
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("name", LAYERS)
+def test_they_cost_little_more_than_bytes(name: str, chip: str) -> None:
+    few, bytes_ = (api.profile(layer(name, bits), chip).instructions for bits in (4, 8))
+    assert few is not None
+    assert bytes_ is not None
+    assert few <= MOST * bytes_

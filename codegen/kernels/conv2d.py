@@ -152,7 +152,8 @@ def _fit_unpacked(node: NodeOf[Conv2D]) -> Fit | None:
     k = UnpackedContext(**conv_literals(node, sums), unpacked=few.unpacked)
     stored = (*few.less_fields(), few.in_runs())
     params = (*_numbers(node, sums, k), *stored)
-    scratch, headers = Scratch("weights", few.unpacked.filled(k.filter)), (*k.rq.headers, *few_headers(few))
+    scratch = Scratch("weights", few.unpacked.filled(k.filter))
+    headers = (*k.rq.headers, *(few_headers(few) if k.unpacked.own else ()))
     return Fit(k, params, (scratch,), plain(few), headers=headers)
 
 

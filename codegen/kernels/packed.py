@@ -57,6 +57,10 @@ class Fields:
         """By how much an element is shifted, as a word, to have a field at the top."""
         return self.right - self.bits * index
 
+    def place(self, index: int) -> int:
+        """By how much an element is shifted to have a field at the bottom."""
+        return self.bits * index
+
     def half_left(self, index: int) -> int:
         """By how much a byte is shifted, as 16 bits, to have a field at the top."""
         return _HALF - self.bits * (index + 1)

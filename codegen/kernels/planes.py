@@ -59,9 +59,13 @@ class Planes:
         starts = [n for n in range(self.filters) if n == 0 or counts[n] != counts[n - 1]]
         return tuple(Span(a, b, counts[a]) for a, b in zip(starts, (*starts[1:], self.filters), strict=True))
 
+    def behind(self, plane: int) -> int:
+        """The output of a plane, from that of the first on."""
+        return plane * self.apart
+
     def outputs_of(self, filter_: int) -> list[int]:
         """The outputs of a filter of bytes; those that there are not are beyond all others."""
-        return [filter_ * self.step + p * self.apart for p in range(self.fields.in_turn(1))]
+        return [filter_ * self.step + self.behind(p) for p in range(self.fields.in_turn(1))]
 
     def packed(self, numbers: Array) -> Array:
         """Numbers [outputs, ...] in bytes, filter by filter."""

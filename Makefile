@@ -50,6 +50,7 @@ docs: $(VENV)/.base
 	$(BIN)/python -m codegen.report.pages
 	$(BIN)/python -m codegen.verbs.generated_page
 	$(BIN)/python -m tests.support.node_page
+	$(BIN)/python -m tests.support.chip_page
 
 # The documentation as a site, in build/site.
 site: $(VENV)/.test

@@ -3,7 +3,8 @@
 float16 and bfloat16 hold each number rounded half to even.  Integers of 8 or 4 bits are steps of a scale per output
 (per row of weights), or per `block` weights of it, whose 16 bits make its products with them float32 numbers, not
 rounded.  Weights that already are integers times any scale stay what they are.  `u4` also has a zero point for each
-scale, so that sixteen neighbouring integers are held wherever they lie; what it is not already becomes what `s4` holds.
+scale, so that sixteen neighbouring integers are held wherever they lie, and `u8` so holds 256; what is none of them
+already becomes what `s4` and `s8` hold.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ import numpy.typing as npt
 from codegen.float32.arrays import BoolArray, Float32Array
 from codegen.float32.storage import Uint16Array, from_bf16, from_f16, to_bf16, to_f16
 
-MOST = {"s8": 127, "s4": 7, "u4": 15}
+MOST = {"s8": 127, "u8": 255, "s4": 7, "u4": 15}
 """The greatest integer of a storage; the least that it holds is one further from 0."""
-_SPANS = {"s8": 255, "s4": 15, "u4": 15}
+_SPANS = {"s8": 255, "u8": 255, "s4": 15, "u4": 15}
 """By how much two integers of one scale may differ."""
 _CODES = {"f16": (to_f16, from_f16), "bf16": (to_bf16, from_bf16)}
 _CUT = (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6)
-_SHARES = {"s8": (1.0,), "s4": _CUT, "u4": _CUT}
+_SHARES = {"s8": (1.0,), "u8": (1.0,), "s4": _CUT, "u4": _CUT}
 """What the greatest integer may stand for, of an output's greatest weight: the share of the least error is taken."""
 _SCALE_BITS = 16
 _LEAST_SCALE = 2.0**-100
@@ -29,7 +30,7 @@ _GLANCE = 16
 _FIRST = 4
 """Rows of which it is known first whether they are integers times a scale."""
 
-Int8Array = npt.NDArray[np.int8]
+Integers = npt.NDArray[np.int8] | npt.NDArray[np.int16]
 
 
 def narrowed(weights: Float32Array, storage: str, block: int = 0) -> Float32Array | None:
@@ -57,7 +58,7 @@ def codes(weights: Float32Array, storage: str) -> Uint16Array:
     return made
 
 
-def steps(weights: Float32Array, storage: str, block: int = 0) -> tuple[Int8Array, Float32Array]:
+def steps(weights: Float32Array, storage: str, block: int = 0) -> tuple[Integers, Float32Array]:
     """Weights [outputs, ...] as integers of their shape and scales [outputs, blocks], whose products they are."""
     integers, scales, known = _known(_scaled_alike(weights, block), storage)
     assert known.all(), "numbers that the storage holds"
@@ -83,7 +84,7 @@ def _steps_next_to(rows: Float32Array, storage: str) -> Float32Array | None:
     return None if (scales < _LEAST_SCALE).any() else expanded
 
 
-def _fitted(row: Float32Array, most: int, shares: tuple[float, ...]) -> tuple[Int8Array, float]:
+def _fitted(row: Float32Array, most: int, shares: tuple[float, ...]) -> tuple[Integers, float]:
     """The integers and the scale of the least error, of the first where several have it."""
     exact, largest = row.astype(np.float64), float(np.abs(row).max())
     found = []
@@ -101,10 +102,10 @@ def _short(scale: float) -> float:
     return float(np.ldexp(np.ceil(np.ldexp(mantissa, _SCALE_BITS)), int(exponent) - _SCALE_BITS))
 
 
-def _known(rows: Float32Array, storage: str) -> tuple[Int8Array, Float32Array, BoolArray]:
+def _known(rows: Float32Array, storage: str) -> tuple[Integers, Float32Array, BoolArray]:
     """Integers and scales of the rows that are such products, and which rows these are; of zeros the scale is 1."""
     most = MOST[storage]
-    integers, scales = np.zeros(rows.shape, np.int8), np.ones(len(rows), np.float32)
+    integers, scales = np.zeros(rows.shape, np.min_scalar_type(-most - 1)), np.ones(len(rows), np.float32)
     largest = np.abs(rows).max(axis=1, initial=0)
     known = largest == 0
     for top in (*range(most, 0, -1), most + 1):

@@ -29,7 +29,7 @@ ROUNDINGS: tuple[Rounding, ...] = ("half_up", "half_even", "half_down", "half_aw
 Sums = Literal["separate", "fused", "flushed"]
 """How products of real numbers are added (codegen/ops/float32/sums.py)."""
 SUMS: tuple[Sums, ...] = get_args(Sums)
-Storage = Literal["", "f16", "bf16", "s8", "s4", "u4"]
+Storage = Literal["", "f16", "bf16", "s8", "u8", "s4", "u4"]
 """What real numbers are stored as: themselves, narrower floats, or integers times a scale of each output; those of `u4`
 have a zero point of it, too."""
 

@@ -8,7 +8,7 @@ stay float32.  Where none is asked for, weights that the file holds in few bits 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -32,8 +32,8 @@ _STORAGES: dict[str, tuple[Storage, int]] = {
     **{"s8g32": ("s8", 32), "s4g32": ("s4", 32)},
 }
 """What weights are stored as, and how many inputs of a dense layer have a scale; 0 for all."""
-_BITS = {"s8": 8, "s4": 4, "u4": 4}
-_SCALE_BYTES = {"s8": 4, "s4": 4, "u4": 5}
+_BITS = {"s8": 8, "u8": 8, "s4": 4, "u4": 4}
+_SCALE_BYTES = {"s8": 4, "u8": 6, "s4": 4, "u4": 5}
 """What a scale takes, with its zero point."""
 _SLOW, _NO_FMA = "fused sums are computed in integers, many times as slow", "has no fused multiply-add (has_fma)"
 _ONE_BY_ONE = "flushed sums are computed one by one, many times as slow, in"
@@ -125,10 +125,14 @@ def _stored(graph: Graph, storage: Storage, block: int) -> Graph:
 
 
 def _stored_as_held(graph: Graph, sums: Sums, target: Target) -> Graph:
-    """Weights of layers stored as the file holds them, but for those that only a chip's vectors read fast."""
+    """Weights of layers stored as the file holds them, but for those that only a chip's vectors read fast.
+
+    Of bytes with zero points those of x86 read none, and it has room for them as they are.
+    """
     quick = sums == "flushed"
     layers = [(n, w) for n, w in _with_weights(graph) if not (quick and _in_vectors(graph, n, target))]
-    return _reading(graph, {node.name: _as_held(node, weights, graph) for node, weights in layers})
+    held = [part for part in graph.held if part[0] != "u8" or "x86" not in FEATURES[target.isa]]
+    return _reading(graph, {node.name: _as_held(node, weights, held) for node, weights in layers})
 
 
 def _with_weights(graph: Graph) -> Iterator[tuple[Node, Value]]:
@@ -138,19 +142,26 @@ def _with_weights(graph: Graph) -> Iterator[tuple[Node, Value]]:
             yield node, graph.values[node.inputs[1]]
 
 
-def _as_held(node: Node, weights: Value, graph: Graph) -> Value | None:
+def _as_held(node: Node, weights: Value, held: Sequence[tuple[Storage, int]]) -> Value | None:
     """The weights in the least of the file's storages that holds them, where it is less than they are."""
     data = np.asarray(weights.data)
     inputs = data.shape[-1]
-    for storage, block in graph.held:
+    for storage, block in held:
         # blocks that end within the last one are taken as several of a size that fits
         block = math.gcd(block, inputs) if 0 < block < inputs else 0
         scales = data.size // block if block else len(data)
         less = data.size * _BITS[storage] // 8 + _SCALE_BYTES[storage] * scales < 4 * data.size
-        served = (storage != "u4" or _is_dense(node)) and (not block or _has_groups(node, weights, block))
+        served = _is_served(node, storage) and (not block or _has_groups(node, weights, block))
         if less and served and is_held(data, storage, block):
             return _named(weights, data, storage, block)
     return None
+
+
+def _is_served(node: Node, storage: Storage) -> bool:
+    """Whether kernels of the layer read a storage: zero points of few bits are for dense layers and 1x1 windows."""
+    if storage == "u8":
+        return not isinstance(node.op, FloatRecurrent)
+    return storage != "u4" or _is_dense(node)
 
 
 def _has_groups(node: Node, weights: Value, block: int) -> bool:
@@ -160,7 +171,7 @@ def _has_groups(node: Node, weights: Value, block: int) -> bool:
 
 
 def _is_dense(node: Node) -> bool:
-    """Whether each output pixel is made of one input pixel: zero points of few bits are for such layers only."""
+    """Whether each output pixel is made of one input pixel."""
     return isinstance(node.op, FloatDense) or (isinstance(node.op, FloatConv2D) and is_pointwise(node.op))
 
 

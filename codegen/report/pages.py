@@ -66,7 +66,8 @@ _COMPUTED_INTRO = """\
 Each has one numpy definition, which the C equals to the bit. Types: s8, u8, s16, s32 are integers, f32 is float."""
 _KERNELS_INTRO = """\
 Tried in this order; the first that accepts an operator with its types and sizes serves it. A kernel makes one row, a
-run of pixels, or the whole output per call. One that several cores have, each in a form of its own, is named once."""
+run of pixels, or the whole output per call. One that several cores have, each in a form of its own, is named once.
+[operators_on_chips.md](operators_on_chips.md) says which operators they serve on each reference chip."""
 
 
 def pages() -> dict[str, str]:

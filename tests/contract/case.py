@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 
@@ -47,6 +48,19 @@ def stored(case: Case, storage: Storage, block: int = 0) -> Case:
     """The case with weights that are stored so, rounded to what that holds; odd numbers of them, and some zero."""
     weights = narrowed(np.asarray(case.ins[1]) * np.float32(0.37), storage, block)
     assert weights is not None
+    name, ins = f"{storage}_{case.name}", (case.ins[0], weights, *case.ins[2:])
+    return replace(case, name=name, ins=ins, storage=storage, block=block)
+
+
+def with_zeros(case: Case, bits: int, block: int = 0) -> Case:
+    """The case with weights that are integers of 4 or 8 bits with a zero point for each output, or block of it."""
+    rng, shape = np.random.default_rng([26, block]), case.types[1].shape
+    size = block or math.prod(shape[1:])
+    half, rows = 1 << (bits - 1), (shape[0], math.prod(shape[1:]) // size)
+    zeros, scales = rng.integers(-half, half, rows), rng.integers(1, 99, rows)
+    integers = rng.integers(1 - half, half + 1, (shape[0], math.prod(shape[1:]))) + zeros.repeat(size, axis=1)
+    weights = (integers * scales.repeat(size, axis=1)).astype(np.float32).reshape(shape)
+    storage: Storage = "u4" if bits == 4 else "u8"
     name, ins = f"{storage}_{case.name}", (case.ins[0], weights, *case.ins[2:])
     return replace(case, name=name, ins=ins, storage=storage, block=block)
 

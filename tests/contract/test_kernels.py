@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -24,7 +23,7 @@ from codegen.emulator import build_and_run
 from codegen.host import WARNINGS
 from codegen.ir.graph import Graph
 from codegen.ir.op import NodeOf, NodeView, Op
-from codegen.ir.quant import ALL_MODES, MODES, Array, DType, TensorType
+from codegen.ir.quant import MODES, Array, DType, TensorType
 from codegen.kernels import KERNELS, TABLE, find_form
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.laws import LEVELS, differences, make_project, sources_of
@@ -35,7 +34,7 @@ from codegen.process import check_program, run_program
 from codegen.target import load_target
 from codegen.toolkit import HOUSE
 from tests.contract.case import S8, S16, Case, q, t
-from tests.contract.cases import cases
+from tests.contract.cases import cases, in_one_mode
 from tests.contract.random_cases import random_cases
 from tests.support.chips import ONE_OF_EACH_CORE
 from tests.support.sanitizers import REPORTS, TRAPS
@@ -115,18 +114,6 @@ def _functions(isa: str) -> dict[str, str]:
         form = find_form(view, isa)
         found[node.name] = f"{form.kernel} {form.template} {form.context} {view.ins}" if form else "a view"
     return found
-
-
-MODE = re.compile(rf"(?<![a-z])({'|'.join(sorted(ALL_MODES, key=len, reverse=True))})_")
-"""A mode in the name of a case."""
-
-
-def in_one_mode(chosen: Iterable[Case]) -> list[Case]:
-    """Each case in one of the modes in which it comes, in turn."""
-    families: dict[str, list[Case]] = {}
-    for case in chosen:
-        families.setdefault(MODE.sub("*_", case.name), []).append(case)
-    return [family[i % len(family)] for i, family in enumerate(families.values())]
 
 
 def is_real(case: Case) -> bool:

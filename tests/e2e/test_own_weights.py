@@ -23,6 +23,7 @@ KINDS = {
     "s4": (TensorProto.INT4, -8, 8, 0),
     "u4": (TensorProto.UINT4, 0, 16, 8),
     "s8": (TensorProto.INT8, -128, 128, 0),
+    "u8": (TensorProto.UINT8, 0, 256, 77),
 }
 Made = tuple[onnx.ModelProto, dict[str, Array]]
 
@@ -100,7 +101,7 @@ CASES: dict[str, tuple[Callable[[], Made], float]] = {
     "MatMulNBits zeros": (lambda: n_bits(4, 32, 96, zeros=True), 96 * OUT / 2 + 3 * OUT),
     "MatMulNBits bias": (lambda: n_bits(4, 16, 96, zeros=True, bias=True), 96 * OUT / 2 + 6 * OUT),
 }
-"""Models, and what their weights take without scales and biases; with a byte for each zero point that is its own."""
+"""Models, and what their weights take without scales and biases; with a byte for each 4-bit zero point of its own."""
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -116,11 +117,15 @@ def test_weights_stay_the_integers_of_the_file(name: str, tmp_path: Any) -> None
     made, whole = (compile_file(path, Options(target="cortex-m4", vectors=0, float_weights=s)) for s in ("own", "f32"))
     (weights,) = [v.type for v in made.graph.values.values() if v.type.storage]
     scales = weights.elements // weights.block if weights.block else OUT
-    assert int(str(made.manifest["weights_bytes"])) <= most + 4 * (scales + OUT) + 8
+    of_scales = (6 if weights.storage == "u8" else 4) * scales
+    assert int(str(made.manifest["weights_bytes"])) <= most + of_scales + 4 * OUT + 8
     assert int(str(made.manifest["weights_bytes"])) < int(str(whole.manifest["weights_bytes"]))
 
 
-@pytest.mark.parametrize("name", ["MatMul s4 16", "Transpose u4 64", "Conv s8 8", "MatMulNBits zeros"])
+@pytest.mark.parametrize(
+    "name",
+    ["MatMul s4 16", "Transpose u4 64", "Conv s8 8", "MatMul u8 0", "Conv u8 1", "Conv u8 8", "MatMulNBits zeros"],
+)
 def test_c_has_golden_s_numbers(name: str) -> None:
     require_tool("gcc")
     model, feeds = CASES[name][0]()

@@ -65,6 +65,9 @@ class Draw(Model):
         span = np.exp(self.rng.uniform(np.log(low), np.log(high)))
         return float(np.float32(span if self.kind != "int16" else span / 200))
 
+    def weight_scales(self, count: int) -> Array:
+        return np.exp(self.rng.uniform(np.log(0.001), np.log(0.02), count)).astype(np.float32)
+
     def ints(self, shape: tuple[int, ...], kind: str = "") -> Array:
         low, high = LIMITS[kind or self.kind]
         return self.rng.integers(low, high + 1, shape).astype(kind or self.kind)
@@ -123,7 +126,7 @@ def same_or_valid(d: Draw, length: int, size: int, stride: int, padding: int) ->
 def weights(d: Draw, shape: tuple[int, ...], axis: int, per_channel: bool) -> tuple[int, Array]:
     """Constant weights and their scales."""
     count = shape[axis] if per_channel else 1
-    scales = np.exp(d.rng.uniform(np.log(0.001), np.log(0.02), count)).astype(np.float32)
+    scales = d.weight_scales(count)
     if d.kind == "uint8":
         return d.const(d.ints(shape), scales[:1], d.zero(), axis=axis), scales[:1]
     data = d.ints(shape, "int8")

@@ -92,6 +92,20 @@ def test_sixteen_neighbouring_integers_are_held_wherever_they_lie(zero: int) -> 
     assert not is_held(weights, "u4"), "more numbers than 4 bits have"
 
 
+@pytest.mark.parametrize("zero", [0, 3, 128, 250, 255])
+def test_bytes_are_held_wherever_their_zero_is(zero: int) -> None:
+    scales = RNG.uniform(0.01, 0.1, (6, 1)).astype(np.float32)
+    integers = np.concatenate([np.tile([0, 255], (6, 1)), RNG.integers(0, 256, (6, 40))], axis=1) - zero
+    weights = integers.astype(np.float32) * scales
+    assert is_held(weights, "u8")
+    assert is_held(weights, "s8") == (zero == 128)
+    found, steps_of = steps(weights, "u8")
+    assert np.array_equal(found.astype(np.float32) * steps_of, weights)
+    assert np.array_equal(found, integers)
+    weights[1, 2] = np.float32(256 - zero) * scales[1, 0]
+    assert not is_held(weights, "u8"), "more numbers than 8 bits have"
+
+
 @pytest.mark.parametrize(
     ("weights", "storage"),
     [

@@ -14,15 +14,12 @@ from codegen.frontends.tflite.records import tensor_quant
 from codegen.frontends.tflite.tensors import free_name
 from codegen.frontends.vocabulary import HOUSE, Vocabulary
 from codegen.ir.graph import Graph
-from codegen.ir.quant import ALL_MODES, MODES, Mode, Quant, formula_of
+from codegen.ir.quant import ALL_MODES, Mode, Quant
 from codegen.settle.borders import Borders
 from codegen.settle.walk import Settling, walked
 
 Port = tuple[str, tuple[int, ...], str, Quant | None]
 _REAL = ("float16", "float32", "float64", "bfloat16")
-_OTHER_MODES = (
-    "leave it out (tflite), or choose single or ort; `lamina quantize` makes networks for others of float models"
-)
 _INTEGERS = frozenset(("int8", "uint8", "int16"))
 _PRODUCTS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
 
@@ -43,7 +40,6 @@ def import_tflite(path: Path, *, mode: Mode, io_type: str = "quantized", known: 
     if mode not in ALL_MODES or io_type not in ("quantized", "model"):
         raise OptionBad(f"mode {mode}, io_type {io_type}")
     model = read_model(path)
-    mode = own_mode(model.subgraphs[0], mode)
     reader = RealReader(model, known, whole=True)
     graph, borders = reader.graph(), Borders("model" if io_type == "model" else "quantized")
     walk = walked(lambda floats: Settling(graph, mode, borders, known.tflite_rules, floats=floats))
@@ -51,20 +47,6 @@ def import_tflite(path: Path, *, mode: Mode, io_type: str = "quantized", known: 
     if problems:
         raise ModelRejected(problems, where=str(path))
     return walk.graph()
-
-
-def own_mode(graph: Subgraph, mode: Mode) -> Mode:
-    """The arithmetic that the file is read with: what is asked is no matter where nothing is computed in integers.
-
-    Raises:
-        OptionBad: LAM-IMPORT-030, an arithmetic with coarser factors for integers that TFLite made.
-    """
-    if mode in MODES:
-        return mode
-    if not any(t.kind in _INTEGERS and t.scale.size and t.data is None for t in graph.tensors):
-        return formula_of(mode)
-    found = f"{mode} for a quantized TFLite file, whose format defines how each operator multiplies and rounds"
-    raise OptionBad(found, where="requant", hint=_OTHER_MODES)
 
 
 def read_ports(path: Path) -> tuple[list[Port], list[Port]]:

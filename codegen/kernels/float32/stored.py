@@ -20,9 +20,11 @@ from codegen.records import record
 Runs = Callable[[Array], Sequence[Array]]
 """Weights [outputs, ...] in the order of reading: parts of equal runs, [runs, weights of a run]."""
 
-_TYPES = {"": "float32", "f16": "uint16", "bf16": "uint16", "s8": "int8", "s4": "uint8", "u4": "uint8"}
-_NAMES = {"f16": "float16", "bf16": "bfloat16", "s8": "int8", "s4": "int4", "u4": "uint4"}
+_TYPES = {"": "float32", "f16": "uint16", "bf16": "uint16", "s8": "int8", "u8": "int8", "s4": "uint8", "u4": "uint8"}
+_NAMES = {"f16": "float16", "bf16": "bfloat16", "s8": "int8", "u8": "uint8", "s4": "int4", "u4": "uint4"}
 _TWO_IN_A_BYTE = ("s4", "u4")
+_APART = {"u8": "int16", "u4": "int8"}
+"""Storages with a number for each scale that is added to its integers, and what holds that."""
 _TWO = Fields(4, 8)
 _LESS = "added to the integers of a scale: they are stored as so much less"
 
@@ -42,7 +44,12 @@ class Stored:
     @property
     def apart(self) -> bool:
         """Whether each output also has a number that is added to its integers."""
-        return self.storage == "u4"
+        return self.storage in _APART
+
+    @property
+    def less_type(self) -> str:
+        """The C99 type of that number."""
+        return f"{_APART[self.storage]}_t"
 
     @property
     def fields(self) -> Fields:
@@ -95,13 +102,24 @@ class Stored:
             return (packed,)
         count = weights.size // self.block if self.block else len(weights)
         scale = Field.later("scale", np.float32, count, lambda: self._steps(weights)[1].T.reshape(-1))
-        less = Field.later("less", np.int8, count, lambda: self._less(self._steps(weights)[0]).T.reshape(-1), _LESS)
-        return (scale, less, packed) if self.apart else (scale, packed)
+        if not self.apart:
+            return scale, packed
+        return (
+            scale,
+            Field.later(
+                "less",
+                np.dtype(_APART[self.storage]),
+                count,
+                lambda: self._less(self._steps(weights)[0]).T.reshape(-1),
+                _LESS,
+            ),
+            packed,
+        )
 
     def _packed(self, weights: Array, runs: Runs) -> Array:
         parts = runs(self._as_stored(weights))
         if self.in_turn == 1:
-            return np.concatenate([part.reshape(-1) for part in parts])
+            return np.concatenate([part.reshape(-1) for part in parts]).astype(self.dtype, copy=False)
         return np.concatenate([self._in_bytes(part).reshape(-1) for part in parts])
 
     def _in_bytes(self, part: Array) -> Array:
@@ -116,9 +134,9 @@ class Stored:
 
     def _less(self, integers: Array) -> Array:
         """What is taken off the integers of each scale, [outputs, blocks]."""
-        less = taken_off(integers.reshape(len(integers), -1, self.block or integers[0].size), self.fields.bits)
+        less = taken_off(integers.reshape(len(integers), -1, self.block or integers[0].size), 8 // self.in_turn)
         assert less is not None, "numbers that the storage holds"
-        return less.astype(np.int8)
+        return less.astype(_APART[self.storage])
 
     def _without(self, integers: Array, less: Array) -> Array:
         """Integers without that."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from codegen.errors import FormUnsupported
 from codegen.ir.quant import DType
@@ -30,8 +31,10 @@ def matmul(ctx: TfliteContext, node: RealNode, op: real.MatMul) -> Sequence[Stat
             found = f"a product of {kinds[0].value} by {kinds[1].value} to {kinds[2].value}"
             raise FormUnsupported(found, where=node.where, hint=hint)
         wide, whole = request.dtype is DType.S16 and ctx.mode == "tflite", (request.dtype.low, request.dtype.high)
-        requant = product_requant(ctx.mode, a.scale, b.scale, request.quant, request.dtype, whole, wide=wide)
-        made = MatMul(a.zero_point, b.zero_point, requant, request.dtype, request.quant)
+        probe = MatMul(a.zero_point, b.zero_point, None, request.dtype, request.quant)
+        reach = 0 if ctx.mode == "tflite" else probe.reach([ctx.type(side.value) for side in sides])
+        scales = (ctx.mode, a.scale, b.scale, request.quant, request.dtype)
+        made = replace(probe, requant=product_requant(*scales, whole, wide=wide, reach=reach))
         return ctx.write(request, made, [_full(ctx, node, side.value, lead) for side in sides])
 
     return [ctx.waiting(node, write)]

@@ -31,14 +31,25 @@ def channel_requant(
 
 
 def product_requant(
-    mode: Mode, x_scale: float, w_scale: float, y: Quant, dtype: DType, bounds: tuple[int, int], *, wide: bool = False
+    mode: Mode,
+    x_scale: float,
+    w_scale: float,
+    y: Quant,
+    dtype: DType,
+    bounds: tuple[int, int],
+    *,
+    wide: bool = False,
+    reach: int = 0,
 ) -> Requant:
-    """Of a matrix product with one scale: float64(float32(sx * sw)) / float64(sy)."""
+    """Of a matrix product with one scale: float64(float32(sx * sw)) / float64(sy).
+
+    `reach`: the largest size of sums, where TFLite does not say how wide they are.
+    """
     if mode == "ort":
         return make_requant(mode, x_scale, [w_scale], y, dtype, *bounds)
     with np.errstate(over="ignore", under="ignore"):
         product = np.float64(np.float32(x_scale) * np.float32(w_scale))
-    return requant_by_factor(mode, np.asarray(product / np.float64(y.scale)), y, bounds, wide=wide)
+    return requant_by_factor(mode, np.asarray(product / np.float64(y.scale)), y, bounds, wide=wide, reach=reach)
 
 
 def svdf_requant(x_scale: float, w_scale: float, y: Quant, dtype: DType) -> Requant:

@@ -7,10 +7,12 @@ family's PRODUCTS how often, counted another way than it counts itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
 from codegen.ir.op import Op
+from codegen.ir.quant import ALL_MODES
 from tests.contract.case import Case, named
 from tests.contract.cases import (
     activation,
@@ -54,3 +56,15 @@ PRODUCTS: Mapping[type[Op], Callable[[Case], int]] = {
 def cases() -> tuple[Case, ...]:
     """All cases, each with a name of its own that begins with its operator's."""
     return tuple(named(case) for family in FAMILIES for case in family.cases())
+
+
+MODE = re.compile(rf"(?<![a-z])({'|'.join(sorted(ALL_MODES, key=len, reverse=True))})_")
+"""A mode in the name of a case."""
+
+
+def in_one_mode(chosen: Iterable[Case]) -> list[Case]:
+    """Each case in one of the modes in which it comes, in turn."""
+    families: dict[str, list[Case]] = {}
+    for case in chosen:
+        families.setdefault(MODE.sub("*_", case.name), []).append(case)
+    return [family[i % len(family)] for i, family in enumerate(families.values())]

@@ -10,7 +10,7 @@ import numpy as np
 from codegen.ir.op import Op
 from codegen.ir.shape import Window
 from codegen.ops.float32 import FloatConv2D
-from tests.contract.case import F32, OTHER_SUMS, STORAGES, Case, ints, stored, t, window
+from tests.contract.case import F32, OTHER_SUMS, STORAGES, Case, ints, stored, t, window, with_zeros
 
 _SAME = window(3, 1, 1, 1, 1)
 _ONE = window(1)
@@ -26,6 +26,7 @@ def cases() -> Iterator[Case]:
             yield replace(case, name=f"{sums}_{case.name}", op=replace(case.op, sums=sums))  # type: ignore[type-var]
         if case.name in STORED_TOO:
             yield from (stored(case, storage) for storage in STORAGES)
+            yield with_zeros(case, 8)
 
 
 def _separate() -> Iterator[Case]:

@@ -6,11 +6,9 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-import numpy as np
-
 from codegen.ir.op import Op
 from codegen.ops.float32 import FloatDense, FloatMatMul
-from tests.contract.case import F32, OTHER_SUMS, STORAGES, Case, ints, stored, t
+from tests.contract.case import F32, OTHER_SUMS, STORAGES, Case, ints, stored, t, with_zeros
 
 _ROWS = Case("rows", FloatDense(0.0), (t(F32, 3, 5), ints(F32, 7, 5), ints(F32, 7)))
 _GROUPS = Case("groups", FloatDense(-300.0), (t(F32, 1, 3, 7, 15), ints(F32, 37, 15), ints(F32, 37)))
@@ -23,9 +21,9 @@ def cases() -> Iterator[Case]:
         yield from (stored(case, storage) for storage in STORAGES)
     for case in (_GROUPS, replace(_GROUPS, name="fused_groups", op=FloatDense(sums="fused"))):
         yield from (stored(case, storage, 5) for storage in ("s8", "s4"))
-        yield _with_zeros(case, 5)
+        yield from (with_zeros(case, bits, 5) for bits in (4, 8))
     for case in (_ROWS, _BLOCKS):
-        yield _with_zeros(case, case.types[1].shape[-1])
+        yield from (with_zeros(case, bits) for bits in (4, 8))
     for sums in OTHER_SUMS:
         yield Case(f"{sums}_rows", FloatDense(0.0, sums=sums), (t(F32, 3, 5), ints(F32, 7, 5), ints(F32, 7)))
         yield replace(_BLOCKS, name=f"{sums}_of_blocks", op=FloatDense(-300.0, 900.0, sums))
@@ -40,19 +38,6 @@ def cases() -> Iterator[Case]:
     yield Case("batched", FloatMatMul(), (t(F32, 2, 3, 4, 5), t(F32, 2, 3, 5, 6)))
     yield Case("left", FloatMatMul(), (ints(F32, 2, 3, 4), t(F32, 2, 4, 5)))
     yield Case("right", FloatMatMul(), (t(F32, 3, 4), ints(F32, 4, 7)))
-
-
-def _with_zeros(case: Case, block: int) -> Case:
-    """The case with weights that are integers of 4 bits with a zero point for each so many of an output."""
-    rng, shape = np.random.default_rng([26, block]), case.types[1].shape
-    zeros, scales = (
-        rng.integers(-8, 8, (shape[0], shape[1] // block)),
-        rng.integers(1, 99, (shape[0], shape[1] // block)),
-    )
-    integers = rng.integers(-7, 9, shape) + zeros.repeat(block, axis=1)
-    weights = (integers * scales.repeat(block, axis=1)).astype(np.float32)
-    name, ins = f"u4_{case.name}", (case.ins[0], weights, *case.ins[2:])
-    return replace(case, name=name, ins=ins, storage="u4", block=0 if block == shape[1] else block)
 
 
 def _outputs_by_depth(case: Case) -> int:

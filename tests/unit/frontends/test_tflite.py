@@ -12,7 +12,8 @@ from codegen.frontends import import_model, own_mode
 from codegen.frontends.tflite import fold, import_tflite
 from codegen.frontends.tflite.flat import Flat
 from codegen.frontends.tflite.real.translators import NEWEST, TRANSLATORS
-from codegen.ir.quant import DERIVED_MODES, Mode
+from codegen.ir.graph import Graph
+from codegen.ir.quant import DERIVED_MODES, Mode, Requant, is_pot, rounding_of
 from codegen.ops import Conv2D, Dense, Dequantize, Lut, Quantize
 from codegen.ops.float32 import FloatClip, FloatDense
 from tests.support.shared import shared_dir
@@ -360,13 +361,34 @@ def test_sums_quotients_and_comparisons_of_other_forms_are_refused(what: str, tm
     assert ids(model, tmp_path) == [code]
 
 
-@pytest.mark.parametrize("mode", DERIVED_MODES)
-def test_an_arithmetic_of_other_networks_is_refused_with_why(mode: Mode, tmp_path: Path) -> None:
-    path = written(dense(), tmp_path)
-    with pytest.raises(
-        CompileError, match=rf"LAM-IMPORT-030 requant: {mode} for a quantized TFLite file, whose format"
-    ):
-        import_tflite(path, mode=mode)
+SHIFTING = [mode for mode in DERIVED_MODES if is_pot(mode)]
+
+
+@pytest.mark.parametrize("mode", SHIFTING)
+def test_scales_that_are_no_powers_of_two_are_refused_as_shifts(mode: Mode, tmp_path: Path) -> None:
+    with pytest.raises(CompileError, match=r"LAM-FIXEDPOINT-004 node 'FULLY_CONNECTED_0'"):
+        import_tflite(written(dense(), tmp_path), mode=mode)
+
+
+@pytest.mark.parametrize("mode", SHIFTING)
+def test_powers_of_two_are_shifts_with_their_rounding(mode: Mode, tmp_path: Path) -> None:
+    step = only_requant(import_tflite(written(dense(weights_scale=0.125), tmp_path), mode=mode))
+    assert np.ldexp(step.multiplier, [-s for s in step.shift]).tolist() == [0.125]
+    assert (step.mode, step.rounding) == ("single", rounding_of(mode))
+
+
+def test_multipliers_of_8_bits_are_taken_for_any_scale(tmp_path: Path) -> None:
+    step = only_requant(import_tflite(written(dense(), tmp_path), mode="mul8"))
+    (multiplier,), (shift,) = step.multiplier, step.shift
+    assert 64 <= multiplier >> 24 < 128
+    assert multiplier % (1 << 24) == 0
+    assert multiplier / 2.0**shift == pytest.approx(0.1, rel=1 / 128)
+
+
+def only_requant(graph: Graph) -> Requant:
+    (op,) = [node.op for node in graph.nodes if isinstance(node.op, Dense)]
+    assert op.requant is not None
+    return op.requant
 
 
 @pytest.mark.parametrize("mode", DERIVED_MODES)

@@ -101,12 +101,13 @@ def test_buffers_of_four_rows_repeat_the_last_row() -> None:
     assert k.words_of(k.whole) == 5 * k.block_words
 
 
-@pytest.mark.parametrize("storage", ["", *STORAGES, "u4"])
+@pytest.mark.parametrize("storage", ["", *STORAGES, "u4", "u8"])
 def test_a_stored_weight_is_found_in_its_run(storage: Storage) -> None:
     s = Stored(storage)
     kept = narrowed(np.random.default_rng(5).normal(0, 1, (5, 3)).astype(np.float32), storage) if storage else None
     weights = np.arange(15, dtype=np.float32).reshape(5, 3) if kept is None else kept
-    weights = 0.25 * np.arange(-9, 6, dtype=np.float32).reshape(5, 3) if storage == "u4" else weights
+    zeros = {"u4": 0.25 * np.arange(-9, 6), "u8": 0.25 * (17 * np.arange(15) - 3)}
+    weights = zeros[storage].astype(np.float32).reshape(5, 3) if storage in zeros else weights
     found = {f.name: f.values for f in s.fields_of(weights, lambda all_of: [all_of[:4].T, all_of[4:].T])}
     assert ("scale" in found) == s.scaled
     assert found["weights"].dtype == s.dtype
@@ -130,4 +131,4 @@ def expanded(element: Any, s: Stored, place: int, scale: Any, less: int) -> floa
         return float(np.float32((word.view(np.int32) >> s.fields.right) + less) * scale)
     narrow = {"f16": from_f16, "bf16": from_bf16}.get(s.storage)
     made = element if narrow is None else narrow(np.array([element]))[0]
-    return float(np.float32(made) * scale) if s.scaled else float(made)
+    return float(np.float32(made + less if s.apart else made) * scale) if s.scaled else float(made)

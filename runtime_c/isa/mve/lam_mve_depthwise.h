@@ -186,16 +186,24 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 124, mve_planes_is_31_words);
 #define LAM_MVE_LAST_N LAM_MVE_FIRST_N
 #define LAM_MVE_LAST_AT_N "0"
 
+/* What a sum and its window have before the first one and at each one, by bounds: nothing but in lam_mve_depthwise_shifted.h. */
+#define LAM_MVE_WINDOWS_OPEN_S8 ""
+#define LAM_MVE_WINDOWS_OPEN_U8 ""
+#define LAM_MVE_WINDOWS_OPEN_WITHIN ""
+#define LAM_MVE_WINDOW_MORE_S8(sum, q) ""
+#define LAM_MVE_WINDOW_MORE_U8(sum, q) ""
+#define LAM_MVE_WINDOW_MORE_WITHIN(sum, q) ""
+
 /* Sums of one pixel. */
-#define LAM_MVE_WINDOW(load, at, sum0, sum1, sum2, sum3) \
+#define LAM_MVE_WINDOW(BOUNDS, load, at, sum0, sum1, sum2, sum3) \
     load \
     "vldrw.u32 q6, [q4, #" at " + 4]\n" \
-    "vmladav.s8 " sum0 ", q5, q0\n" \
+    "vmladav.s8 " sum0 ", q5, q0\n" LAM_MVE_WINDOW_MORE_##BOUNDS(sum0, "q5") \
     "vldrw.u32 q5, [q4, #" at " + 8]\n" \
-    "vmladav.s8 " sum1 ", q6, q1\n" \
+    "vmladav.s8 " sum1 ", q6, q1\n" LAM_MVE_WINDOW_MORE_##BOUNDS(sum1, "q6") \
     "vldrw.u32 q6, [q4, #" at " + 12]\n" \
-    "vmladav.s8 " sum2 ", q5, q2\n" \
-    "vmladav.s8 " sum3 ", q6, q3\n"
+    "vmladav.s8 " sum2 ", q5, q2\n" LAM_MVE_WINDOW_MORE_##BOUNDS(sum2, "q5") \
+    "vmladav.s8 " sum3 ", q6, q3\n" LAM_MVE_WINDOW_MORE_##BOUNDS(sum3, "q6")
 
 /* Per block all pixels, two at a time: weights q0 .. q3, addresses of the window q4; r1 counts twos; r12 is the next block. */
 #define LAM_MVE_DEPTHWISE(MODE, FACTORS, BOUNDS, stride, last, y_step, weights, both, one) \
@@ -223,8 +231,9 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 124, mve_planes_is_31_words);
         "beq 3f\n" \
         ".endif\n" \
         "2:\n" \
-        LAM_MVE_WINDOW(LAM_MVE_FIRST_##stride, LAM_MVE_FIRST_AT_##stride, "r0", "r2", "r4", "r6") \
-        LAM_MVE_WINDOW(LAM_MVE_SECOND_##stride, LAM_MVE_SECOND_AT_##stride, "r8", "r10", "r12", "lr") \
+        LAM_MVE_WINDOWS_OPEN_##BOUNDS \
+        LAM_MVE_WINDOW(BOUNDS, LAM_MVE_FIRST_##stride, LAM_MVE_FIRST_AT_##stride, "r0", "r2", "r4", "r6") \
+        LAM_MVE_WINDOW(BOUNDS, LAM_MVE_SECOND_##stride, LAM_MVE_SECOND_AT_##stride, "r8", "r10", "r12", "lr") \
         "vldrw.32 q7, [r5]\n" \
         "vmov q5[2], q5[0], r0, r4\n" \
         "vmov q5[3], q5[1], r2, r6\n" \
@@ -248,7 +257,8 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 124, mve_planes_is_31_words);
         "beq 4f\n" \
         ".endif\n" \
         ".if " #last "\n" \
-        LAM_MVE_WINDOW(LAM_MVE_LAST_##stride, LAM_MVE_LAST_AT_##stride, "r0", "r2", "r4", "r6") \
+        LAM_MVE_WINDOWS_OPEN_##BOUNDS \
+        LAM_MVE_WINDOW(BOUNDS, LAM_MVE_LAST_##stride, LAM_MVE_LAST_AT_##stride, "r0", "r2", "r4", "r6") \
         "vldrw.32 q7, [r5]\n" \
         "vmov q5[2], q5[0], r0, r4\n" \
         "vmov q5[3], q5[1], r2, r6\n" \

@@ -259,7 +259,7 @@ class MveDenseContext(MveContext):
         if not self.by_tiles or not self.gathered or self.by_pixels or self.kernel_h != 3 or self.dilation > 1:
             return False
         fits = self.row_bytes + CHUNK <= self.x_step and self.step_bytes <= _LONGEST_STEP
-        return self.has_short_rows and fits and self.first_inside < self.end_inside
+        return self.row_bytes <= CHUNK and fits and self.first_inside < self.end_inside
 
     @property
     def step_bytes(self) -> int:
@@ -403,7 +403,7 @@ def _fit(node: NodeOf[Conv2D | Dense], *, by_pixels: bool, copied: bool = False)
         return None
     k = _context(node, sums, requant, by_pixels=by_pixels, copied=copied)
     scratch = (Scratch("windows", k.windows_bytes), Scratch("block", 4 * k.unpacked_words if k.unpacks else 0))
-    copies = k.gathers or k.in_threes or (k.gathered and by_pixels)
+    copies = k.gathers or k.in_threes or (k.gathered and by_pixels and not k.totals)
     headers = (*(("lam_mve_columns.h",) if k.unpacks else ()), *(("lam_mve_window.h",) if copies else ()), _products(k))
     in_place = by_pixels and k.gathered
     return Fit(k, _params(sums, requant, k), scratch, _why(k), headers=headers, in_place=in_place)

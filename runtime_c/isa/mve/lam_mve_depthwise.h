@@ -333,14 +333,16 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 124, mve_planes_is_31_words);
 #endif
 
 #if LAM_MVE
-/* As below, of three rows, 16 lanes and a step that loads take along. */
-#define LAM_MVE_INTERLEAVE(step) \
+/* As below, of three rows, 16 lanes and a step that loads take along; and of any lanes and step.  `begin` and `turn`: nothing,
+ * or what makes u8 values s8 ones. */
+#define LAM_MVE_INTERLEAVE(step, begin, turn) \
     __asm volatile( \
+        begin \
         "dls lr, %[columns]\n" \
         "1:\n" \
         "vldrb.8 q0, [%[a]], " step "\n" \
         "vldrb.8 q1, [%[b]], " step "\n" \
-        "vldrb.8 q2, [%[c]], " step "\n" \
+        "vldrb.8 q2, [%[c]], " step "\n" turn \
         "vst40.8 {q0, q1, q2, q3}, [%[plane]]\n" \
         "vst41.8 {q0, q1, q2, q3}, [%[plane]]\n" \
         "vst42.8 {q0, q1, q2, q3}, [%[plane]]\n" \
@@ -348,7 +350,39 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 124, mve_planes_is_31_words);
         "le lr, 1b\n" \
         : [plane] "+&r"(plane), [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c) \
         : [columns] "r"(columns) \
-        : "lr", "q0", "q1", "q2", "q3", "memory")
+        : "lr", "q0", "q1", "q2", "q3", "q4", "memory")
+#define LAM_MVE_INTERLEAVE_LANES(begin, turn) \
+    __asm volatile( \
+        "vctp.8 %[lanes]\n" begin \
+        "dls lr, %[columns]\n" \
+        "1:\n" \
+        "vpsttt\n" \
+        "vldrbt.8 q0, [%[a]]\n" \
+        "vldrbt.8 q1, [%[b]]\n" \
+        "vldrbt.8 q2, [%[c]]\n" turn \
+        "vst40.8 {q0, q1, q2, q3}, [%[plane]]\n" \
+        "vst41.8 {q0, q1, q2, q3}, [%[plane]]\n" \
+        "vst42.8 {q0, q1, q2, q3}, [%[plane]]\n" \
+        "vst43.8 {q0, q1, q2, q3}, [%[plane]]!\n" \
+        "add %[a], %[a], %[step]\n" \
+        "add %[b], %[b], %[step]\n" \
+        "add %[c], %[c], %[step]\n" \
+        "le lr, 1b\n" \
+        : [plane] "+&r"(plane), [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c) \
+        : [columns] "r"(columns), [step] "r"(step), [lanes] "r"(lanes) \
+        : "lr", "q0", "q1", "q2", "q3", "q4", LAM_MVE_PREDICATE, "memory")
+#define LAM_MVE_INTERLEAVE_BY(begin, turn) \
+    do { \
+        if (lanes == 16 && step == 64) { \
+            LAM_MVE_INTERLEAVE("#64", begin, turn); \
+        } else if (lanes == 16 && step == 32) { \
+            LAM_MVE_INTERLEAVE("#32", begin, turn); \
+        } else if (lanes == 16 && step == 16) { \
+            LAM_MVE_INTERLEAVE("#16", begin, turn); \
+        } else { \
+            LAM_MVE_INTERLEAVE_LANES(begin, turn); \
+        } \
+    } while (0)
 #endif
 
 /* 16 channels of `columns` columns of up to four rows, `step` bytes apart, to plane[column][16][4].
@@ -364,7 +398,7 @@ static inline void lam_mve_interleave(int8_t *plane, const void *a, const void *
     if (columns <= 0) {
         return;
     }
-    if (four || flip != 0) {
+    if (four) {
         /* in memory, since without optimisation compilers run out of registers */
         const uint32_t setup[3] = {(uint32_t)lanes, flip, (uint32_t)columns};
         __asm volatile(
@@ -396,32 +430,10 @@ static inline void lam_mve_interleave(int8_t *plane, const void *a, const void *
             : [plane] "+&r"(plane), [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c), [d] "+&r"(d)
             : [setup] "r"(setup), [step] "r"(step)
             : "lr", "q0", "q1", "q2", "q3", "q4", LAM_MVE_PREDICATE, "memory");
-    } else if (lanes == 16 && step == 64) {
-        LAM_MVE_INTERLEAVE("#64");
-    } else if (lanes == 16 && step == 32) {
-        LAM_MVE_INTERLEAVE("#32");
-    } else if (lanes == 16 && step == 16) {
-        LAM_MVE_INTERLEAVE("#16");
+    } else if (flip != 0) {
+        LAM_MVE_INTERLEAVE_BY("vmov.i8 q4, #128\n", "veor q0, q0, q4\nveor q1, q1, q4\nveor q2, q2, q4\n");
     } else {
-        __asm volatile(
-            "vctp.8 %[lanes]\n"
-            "dls lr, %[columns]\n"
-            "1:\n"
-            "vpsttt\n"
-            "vldrbt.8 q0, [%[a]]\n"
-            "vldrbt.8 q1, [%[b]]\n"
-            "vldrbt.8 q2, [%[c]]\n"
-            "vst40.8 {q0, q1, q2, q3}, [%[plane]]\n"
-            "vst41.8 {q0, q1, q2, q3}, [%[plane]]\n"
-            "vst42.8 {q0, q1, q2, q3}, [%[plane]]\n"
-            "vst43.8 {q0, q1, q2, q3}, [%[plane]]!\n"
-            "add %[a], %[a], %[step]\n"
-            "add %[b], %[b], %[step]\n"
-            "add %[c], %[c], %[step]\n"
-            "le lr, 1b\n"
-            : [plane] "+&r"(plane), [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c)
-            : [columns] "r"(columns), [step] "r"(step), [lanes] "r"(lanes)
-            : "lr", "q0", "q1", "q2", "q3", LAM_MVE_PREDICATE, "memory");
+        LAM_MVE_INTERLEAVE_BY("", "");
     }
 #else
     const uint8_t *const rows[4] = {(const uint8_t *)a, (const uint8_t *)b, (const uint8_t *)c, (const uint8_t *)d};

@@ -191,31 +191,61 @@ static inline void lam_mve_shifted_columns_each(lam_mve_job *job, int mode, int 
 #endif
 
 /* To the last 4 bytes of each of `count` windows, 1 or more, `x_step` bytes apart: the shift times the sum of its inputs, 64 of
- * them at most.  `inputs` and `x_step` are numerals. */
+ * them at most.  `inputs` and `x_step` are numerals.
+ *
+ * lam_mve_shifted_windows copies the windows before, whose inputs lie one behind the other at x; `flip`, a numeral, as of
+ * lam_mve_copy.  What is between a window's inputs and its last 4 bytes is not kept. */
 #if LAM_MVE
-#define LAM_MVE_TOTAL(inputs, at, sum) \
-    ".if " #inputs " >= 16 + " at "\n" \
-    "vldrb.8 q0, [%[x], #" at "]\n" sum " %[total], q0\n" \
-    ".elseif " #inputs " > " at "\n" \
-    "vpst\n" \
-    "vldrbt.8 q0, [%[x], #" at "]\n" sum " %[total], q0\n" \
+#define LAM_MVE_TOTAL(inputs, at, whole, part, sum) \
+    ".if " #inputs " >= 16 + " at "\n" whole(at) sum " %[total], q0\n" \
+    ".elseif " #inputs " > " at "\n" part(at) sum " %[total], q0\n" \
     ".endif\n"
+#define LAM_MVE_TOTALS(inputs, x_step, whole, part) \
+    LAM_MVE_TOTAL(inputs, "0", whole, part, "vaddv.s8") LAM_MVE_TOTAL(inputs, "16", whole, part, "vaddva.s8") \
+    LAM_MVE_TOTAL(inputs, "32", whole, part, "vaddva.s8") LAM_MVE_TOTAL(inputs, "48", whole, part, "vaddva.s8") \
+    "mul %[total], %[total], %[times]\n" \
+    "str %[total], [%[to], #" #x_step " - 4]\n" \
+    "add %[to], %[to], #" #x_step "\n"
+#define LAM_MVE_TOTAL_WHOLE(at) "vldrb.8 q0, [%[to], #" at "]\n"
+#define LAM_MVE_TOTAL_PART(at) \
+    "vpst\n" \
+    "vldrbt.8 q0, [%[to], #" at "]\n"
+#define LAM_MVE_COPIED_WHOLE(at) \
+    "vldrb.8 q0, [%[x], #" at "]\n" \
+    "veor q0, q0, q1\n" \
+    "vstrb.8 q0, [%[to], #" at "]\n"
+#define LAM_MVE_COPIED_PART(at) \
+    "vpstt\n" \
+    "vldrbt.8 q0, [%[x], #" at "]\n" \
+    "veort q0, q0, q1\n" \
+    "vstrb.8 q0, [%[to], #" at "]\n"
 #define lam_mve_shifted_totals(windows, count, inputs, x_step, shift) \
     do { \
-        int8_t *x_ = (windows); \
+        int8_t *to_ = (windows); \
         register int32_t total_ __asm("r0"); \
         __asm volatile( \
             "vctp.8 %[rest]\n" \
             "dls lr, %[pixels]\n" \
-            "1:\n" LAM_MVE_TOTAL(inputs, "0", "vaddv.s8") LAM_MVE_TOTAL(inputs, "16", "vaddva.s8") \
-            LAM_MVE_TOTAL(inputs, "32", "vaddva.s8") LAM_MVE_TOTAL(inputs, "48", "vaddva.s8") \
-            "mul %[total], %[total], %[times]\n" \
-            "str %[total], [%[x], #" #x_step " - 4]\n" \
-            "add %[x], %[x], #" #x_step "\n" \
-            "le lr, 1b\n" \
-            : [x] "+&r"(x_), [total] "=&r"(total_) \
+            "1:\n" LAM_MVE_TOTALS(inputs, x_step, LAM_MVE_TOTAL_WHOLE, LAM_MVE_TOTAL_PART) "le lr, 1b\n" \
+            : [to] "+&r"(to_), [total] "=&r"(total_) \
             : [rest] "r"((inputs) % 16), [pixels] "r"(count), [times] "r"(shift) \
             : "lr", "q0", LAM_MVE_PREDICATE, "memory"); \
+    } while (0)
+#define lam_mve_shifted_windows(windows, inputs_at, count, inputs, x_step, flip, shift) \
+    do { \
+        int8_t *to_ = (windows); \
+        const void *from_ = (inputs_at); \
+        register int32_t total_ __asm("r0"); \
+        __asm volatile( \
+            "vctp.8 %[rest]\n" \
+            "vmov.i8 q1, #" #flip "\n" \
+            "dls lr, %[pixels]\n" \
+            "1:\n" LAM_MVE_TOTALS(inputs, x_step, LAM_MVE_COPIED_WHOLE, LAM_MVE_COPIED_PART) \
+            "add %[x], %[x], #" #inputs "\n" \
+            "le lr, 1b\n" \
+            : [to] "+&r"(to_), [x] "+&r"(from_), [total] "=&r"(total_) \
+            : [rest] "r"((inputs) % 16), [pixels] "r"(count), [times] "r"(shift) \
+            : "lr", "q0", "q1", LAM_MVE_PREDICATE, "memory"); \
     } while (0)
 #else
 static inline void lam_mve_shifted_totals(int8_t *windows, int32_t count, int32_t inputs, int32_t x_step, int32_t shift)
@@ -228,6 +258,16 @@ static inline void lam_mve_shifted_totals(int8_t *windows, int32_t count, int32_
         total *= shift;
         (void)memcpy(windows + x_step - 4, &total, 4);
     }
+}
+
+static inline void lam_mve_shifted_windows(int8_t *windows, const void *x, int32_t count, int32_t inputs, int32_t x_step,
+                                           uint32_t flip, int32_t shift)
+{
+    const uint8_t *const bytes = (const uint8_t *)x;
+    for (int32_t i = 0; i < count * inputs; i++) {
+        windows[i / inputs * x_step + i % inputs] = (int8_t)((int32_t)(bytes[i] ^ flip ^ 0x80u) - 128);
+    }
+    lam_mve_shifted_totals(windows, count, inputs, x_step, shift);
 }
 #endif
 

@@ -16,10 +16,9 @@ from codegen.ir.form import Form
 from codegen.ir.graph import Graph
 from codegen.ir.quant import MODES
 from codegen.kernels import find_form
+from codegen.laws import differences, make_project
 from codegen.laws import graph_of as build_graph
-from codegen.laws import make_project
 from tests.contract.case import S8, U8, Case, t, window
-from tests.contract.test_kernels import differences
 from tests.contract.test_mve_zeros import LEVEL, equal_on_the_chip
 from tests.contract.test_x86_kernels import ONE, SAME, conv
 from tests.support.sanitizers import REPORTS

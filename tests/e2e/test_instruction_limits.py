@@ -47,6 +47,10 @@ PER_PRODUCT = {"mobilenet_v2_0.35_128": 1.25, "mobilenet_v1_025_128_uint8": 1.25
 one of their own."""
 
 
+WITH_HELIUM = 0.3
+"""The same of the one of uint8 on a Cortex-M55."""
+
+
 def profile(network: str, chip: str, **options: object) -> Profile:
     return profiled(shared_dir() / "models" / "mlperf_tiny" / f"{network}_int8.tflite", chip, **options)
 
@@ -105,6 +109,18 @@ def test_mobilenets_stay_within_their_limit_and_every_layer_s_count_has_a_reason
     found = profiled(path, "cortex-m7", weights="blob")
     assert found.instructions is not None
     assert found.instructions <= PER_PRODUCT[network] * found.macs
+    assert_reasons(found)
+
+
+def test_a_mobilenet_of_uint8_stays_within_its_limit_with_helium() -> None:
+    found = profiled(MODELS / "tflite" / "mobilenet_v1_025_128_uint8.tflite", "cortex-m55")
+    assert found.instructions is not None
+    assert found.instructions <= WITH_HELIUM * found.macs
+    assert_reasons(found)
+
+
+def assert_reasons(found: Profile) -> None:
+    """Some layers take more than 1.5 times their limit, and it is said why."""
     high = [x for x in found.layers if x.standing and x.standing.is_high]
     assert high
     assert [x.name for x in high if x.standing and not x.standing.reason] == []

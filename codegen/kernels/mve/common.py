@@ -10,7 +10,7 @@ import numpy as np
 from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType, Requant
-from codegen.kernels.common import is_wide
+from codegen.kernels.common import is_wide, weight_shift
 from codegen.kernels.weighted import BYTES, Weighted, weighted
 from codegen.ops import Conv2D, Dense
 from codegen.ops.accumulator import folded_bias
@@ -57,14 +57,24 @@ class MveContext:
 def byte_sums(node: NodeOf[Conv2D | Dense], lift: int = 0) -> Weighted | None:
     """The sums of a layer of 8 bits, where they fit 32 bits and their requantization is fast.
 
+    Weights may also be bytes and a shift for all of them.
+
     In `single` weights, biases and shifts are raised by the least power of two that makes it so, if any: small weights
     make large factors, and leave room.  `lift`: in `single` sums are shifted so far to the left first.
     """
     sums = weighted(node, apart=True)
-    if sums is None or sums.x not in BYTES or sums.weights.dtype != np.int8 or sums.y not in BYTES:
+    if sums is None or sums.x not in BYTES or sums.y not in BYTES:
         return None
+    if sums.weights.dtype != np.int8:
+        return sums if _takes_shift(sums) and is_fast(sums.op.requant, lift) else None
     raised = (found for up in range(_MOST_RAISED + 1) if (found := _raised(sums, up)) is not None)
     return next((found for found in raised if is_fast(found.op.requant, lift)), None)
+
+
+def _takes_shift(sums: Weighted) -> bool:
+    """Whether weights are bytes and a shift, with which sums fit 32 bits once inputs are int8."""
+    found = sums.shift, weight_shift(sums.weights, sums.bias, signed_zero(sums), DType.S8)
+    return None not in found and not is_wide(sums.weights, sums.bias, signed_zero(sums), DType.S8)
 
 
 def _raised(sums: Weighted, up: int) -> Weighted | None:

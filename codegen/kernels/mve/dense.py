@@ -46,6 +46,7 @@ from codegen.ops import Conv2D, Dense
 from codegen.records import record
 
 _MOST_COLUMN_CHUNKS = 4
+_TOTAL_BYTES = 4
 _HALF = 8
 """Inputs that columns take without a copy, in 16 bits each, besides multiples of a vector."""
 _LONGEST_STEP = 127
@@ -63,6 +64,8 @@ _EVEN_MORE = np.array([8, 0, 8, 0])
 class MveDenseContext(MveContext):
     """Literals of one layer: `inputs` per window, in `chunks` of 16; `run` output pixels per row.
 
+    `shifted`: weights are bytes and a shift for all of them (lam_mve_shifted.h).
+
     `together`: rows are one pixel, and those of a call are made as one row of `run` at most.  `own`: weights of few
     bits have zero points of their own (lam_mve_zeros.h).
     """
@@ -78,6 +81,7 @@ class MveDenseContext(MveContext):
     has_edges: bool
     few: bool
     own: bool
+    shifted: bool
 
     @property
     def chunks(self) -> int:
@@ -90,9 +94,19 @@ class MveDenseContext(MveContext):
         return self.head + chunk_words(few=self.few) * self.chunks + (1 if self.own else 0)
 
     @property
-    def sums_own(self) -> bool:
-        """Whether outputs add a zero point times the sum of a pixel's inputs."""
-        return self.own and not self.by_tiles
+    def sums_inputs(self) -> bool:
+        """Whether outputs add a number times the sum of a pixel's inputs, which the job has."""
+        return (self.own or self.shifted) and not self.by_tiles
+
+    @property
+    def totals(self) -> int:
+        """Bytes behind each window for the shift times its sum, where a call makes several pixels."""
+        return _TOTAL_BYTES if self.shifted and self.by_tiles else 0
+
+    @property
+    def kind(self) -> str:
+        """Which products of sums that add a number it has."""
+        return "shifted" if self.shifted else "zeros"
 
     @property
     def unpacks(self) -> bool:
@@ -102,7 +116,7 @@ class MveDenseContext(MveContext):
     @property
     def windows_bytes(self) -> int:
         """What the windows of a tile take in scratch."""
-        return self.tile * self.chunks * CHUNK if self.gathered else 0
+        return self.tile * self.x_step if self.gathered else 0
 
     @property
     def unpacked_words(self) -> int:
@@ -127,7 +141,7 @@ class MveDenseContext(MveContext):
     @property
     def x_step(self) -> int:
         """Bytes from the inputs of one pixel to those of the next: in scratch, or where they lie."""
-        return self.chunks * CHUNK if self.gathered else self.stride * self.c_in
+        return self.chunks * CHUNK + self.totals if self.gathered else self.stride * self.c_in
 
     @property
     def paired(self) -> int:
@@ -168,7 +182,7 @@ class MveDenseContext(MveContext):
     def in_rows(self) -> bool:
         """Whether pairs read the kernel rows of a window where they lie."""
         whole = self.row_bytes % CHUNK == 0 and self.dilation == 1 and self.flip == 0 and self.kernel_h > 1
-        looped = self.own or (not self.few and _turn(self.kernel_h, self.row_bytes // CHUNK) > 0)
+        looped = self.own or self.shifted or (not self.few and _turn(self.kernel_h, self.row_bytes // CHUNK) > 0)
         return self.form == "pairs" and self.gathered and not self.by_pixels and whole and looped
 
     @property
@@ -189,7 +203,7 @@ class MveDenseContext(MveContext):
     @property
     def turn(self) -> int:
         """Vectors that a pair takes in a turn of its loop, where there is such a loop; else 0."""
-        if self.own:
+        if self.own or self.shifted:
             return _own_turn(self.row_chunks)
         return 0 if self.few else _turn(self.rows, self.row_chunks)
 
@@ -245,7 +259,7 @@ class MveDenseContext(MveContext):
         if not self.by_tiles or not self.gathered or self.by_pixels or self.kernel_h != 3 or self.dilation > 1:
             return False
         fits = self.row_bytes + CHUNK <= self.x_step and self.step_bytes <= _LONGEST_STEP
-        return self.has_short_rows and fits and self.first_inside < self.end_inside
+        return self.row_bytes <= CHUNK and fits and self.first_inside < self.end_inside
 
     @property
     def step_bytes(self) -> int:
@@ -296,7 +310,7 @@ def _turn(rows: int, chunks: int) -> int:
 
 
 def _own_turn(chunks: int) -> int:
-    """The same of lam_mve_zeros_pairs."""
+    """The same of lam_mve_zeros_pairs and lam_mve_shifted_pairs."""
     return next(turn for turn in range(6, 0, -1) if chunks % turn == 0)
 
 
@@ -318,23 +332,23 @@ def _is_point(op: Conv2D | Dense) -> bool:
     return all(w.size == 1 and w.pad_before == w.pad_after == 0 for w in _windows(op))
 
 
-def costs(inputs: int, pixels: int, *, few: bool = False, own: bool = False) -> dict[str, float]:
+def costs(inputs: int, pixels: int, *, few: bool = False, own: bool = False, shifted: bool = False) -> dict[str, float]:
     """Instructions per block of four channels for a run of pixels, by form; counted in the assembly.
 
     `few`: weights of 4 bits.  `own`: of 4 bits with zero points of their own; as bytes but for what columns unpack and
-    what the others add to sums.
+    what the others add to sums.  `shifted`: of bytes and a shift, of which sums add what their pixels have.
     """
     chunks = -(-inputs // CHUNK)
-    more = 7 if own else 0
+    more = 7 if own else 2 if shifted else 0
     vector = (9 + (1 if few else 1 / _vector_turn(inputs))) * chunks + 20 + more
     found = {"vector": float(pixels * vector)}
     if pixels > 1:
-        pair = 14 * chunks + 28 if own or _turn(1, chunks) else 15 * chunks + 33
-        pair += 2 * more
+        pair = 14 * chunks + 28 if own or shifted or _turn(1, chunks) else 15 * chunks + 33
+        pair += 3 if shifted else 2 * more
         found["pairs"] = pixels // 2 * pair + pixels % 2 * vector
         if chunks <= _MOST_COLUMN_CHUNKS:
             unpacked = (15 * chunks + 40) * -(-pixels // _TILE_PIXELS) if own else 0
-            found["columns"] = _columns(chunks, pixels, few=few) + unpacked
+            found["columns"] = _columns(chunks, pixels, few=few) + unpacked + (2 * pixels if shifted else 0)
     return found
 
 
@@ -387,10 +401,9 @@ def _fit(node: NodeOf[Conv2D | Dense], *, by_pixels: bool, copied: bool = False)
     sums = byte_sums(node)
     if sums is None or (requant := sums.op.requant) is None:
         return None
-    few = sums.bits > 0 and _takes_few(sums)
-    k = _context(node, requant, by_pixels=by_pixels, few=few, own=few and sums.less is not None, copied=copied)
+    k = _context(node, sums, requant, by_pixels=by_pixels, copied=copied)
     scratch = (Scratch("windows", k.windows_bytes), Scratch("block", 4 * k.unpacked_words if k.unpacks else 0))
-    copies = k.gathers or k.in_threes or (k.gathered and by_pixels)
+    copies = k.gathers or k.in_threes or (k.gathered and by_pixels and not k.totals)
     headers = (*(("lam_mve_columns.h",) if k.unpacks else ()), *(("lam_mve_window.h",) if copies else ()), _products(k))
     in_place = by_pixels and k.gathered
     return Fit(k, _params(sums, requant, k), scratch, _why(k), headers=headers, in_place=in_place)
@@ -400,11 +413,13 @@ def _products(k: MveDenseContext) -> str:
     """The header of the products that a layer calls."""
     if k.few:
         return "lam_mve_zeros.h" if k.own else "lam_mve_few.h"
+    if k.shifted:
+        return "lam_mve_shifted.h"
     return "lam_mve_columns.h" if k.by_tiles else "lam_mve_dense.h"
 
 
 def _context(
-    node: NodeOf[Conv2D | Dense], requant: Requant, *, by_pixels: bool, few: bool, own: bool, copied: bool
+    node: NodeOf[Conv2D | Dense], sums: Weighted, requant: Requant, *, by_pixels: bool, copied: bool
 ) -> MveDenseContext:
     x, weights, _ = node.ins
     h, w = _windows(node.op)
@@ -413,13 +428,15 @@ def _context(
     together = by_pixels and width == 1 and pixels > 1
     run = pixels if together else width
     unsigned = x.dtype is DType.U8
+    few, shifted = sums.bits > 0 and _takes_few(sums), sums.shift is not None
+    own = few and sums.less is not None
     lies = _is_point(node.op) and not (together or copied or unsigned)
-    found = costs(inputs, run, few=few and not own, own=own)
+    found = costs(inputs, run, few=few and not own, own=own, shifted=shifted)
     if weights.shape[0] > _LONGEST_SUM or (lies and w.stride * inputs > _LONGEST_STEP):
         found.pop("columns", None)
     form = _least(found)
     whole = form == "vector" or inputs % CHUNK == 0 or (form == "columns" and inputs == _HALF and (own or not few))
-    gathered = not (lies and whole)
+    gathered = not (lies and whole) or (shifted and form == "columns")
     return MveDenseContext(
         mode=form_of(requant),
         each=requant.per_channel,
@@ -443,6 +460,7 @@ def _context(
         tile=_tile(form, inputs, run, whole=not gathered and weights.shape[0] % LANES == 0),
         few=few,
         own=own,
+        shifted=shifted,
         bounds=bounds_of(node.outs[0].dtype, requant),
     )
 
@@ -457,11 +475,12 @@ def _params(sums: Weighted, requant: Requant, k: MveDenseContext) -> tuple[Field
 
     def packed() -> Array:
         factors = lane_factors(requant, k.c_out) if requant.per_channel else None
-        weights = (sums.shifted_weights() if k.few else sums.weights).reshape(k.c_out, -1)
+        weights = (sums.shifted_weights() if k.few or k.shifted else sums.weights).reshape(k.c_out, -1)
         return stream(weights, _bias(sums, k), factors, few=k.few, less=sums.less if k.own else None)
 
     return (
         *padding,
+        *(sums.shift_fields() if k.shifted else ()),
         Field.later("stream", np.int32, k.blocks * k.block_words, packed),
         *factor_fields(requant),
         range_field(requant.zero_point, requant.low, requant.high),
@@ -509,11 +528,12 @@ def stream(
 
 
 def _why(k: MveDenseContext) -> str:
-    counted = costs(k.inputs, k.run, few=k.few and not k.own, own=k.own)
+    counted = costs(k.inputs, k.run, few=k.few and not k.own, own=k.own, shifted=k.shifted)
     found = ", ".join(f"{form} {cost / k.run:.0f}" for form, cost in sorted(counted.items()))
     source = "gathered windows" if k.gathered else "input in place"
     few = f", {few_said(4, own=k.own)}" if k.few else ""
-    return f"Helium, {k.form}, {source}{few}; instructions per pixel and four channels: {found}"
+    shifted = ", weights with a shift" if k.shifted else ""
+    return f"Helium, {k.form}, {source}{few}{shifted}; instructions per pixel and four channels: {found}"
 
 
 DENSE: Kernel[Conv2D | Dense] = Kernel(

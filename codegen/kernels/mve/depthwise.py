@@ -16,7 +16,7 @@ from codegen.kernels.common import range_field
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.mve import common
 from codegen.kernels.packed import nibbles
-from codegen.kernels.weighted import Weighted, few_said
+from codegen.kernels.weighted import STORED_LESS, Weighted, few_said
 from codegen.ops import Conv2D
 from codegen.records import record
 
@@ -30,6 +30,8 @@ _MOST_BYTES = 4096
 _MOST_TAPS = 255
 _NEAR_STRIDE = 2
 _LONGEST_SUM = 4095
+_MOST_SHIFTED = 127
+"""The most that is added to each weight: it is a factor of 8 bits itself."""
 _LIFT = 2
 _MOST_SHIFT = 62
 
@@ -38,13 +40,15 @@ _MOST_SHIFT = 62
 class MveDepthwiseContext(common.MveContext):
     """Literals of one layer; `tile` output pixels are made from `columns` interleaved ones.
 
-    `own`: weights of few bits have zero points of their own.
+    `own`: weights of few bits have zero points of their own.  `shifted`: weights are bytes and a shift for all of
+    them, by which windows are multiplied besides.
     """
 
     channels: int
     w_out: int
     few: bool
     own: bool
+    shifted: bool
 
     @property
     def planes(self) -> int:
@@ -190,6 +194,31 @@ class MveDepthwiseContext(common.MveContext):
         return window_vectors(self.kernel_h, self.kernel_w)
 
     @property
+    def products(self) -> int:
+        """Vectors that a loop multiplies per window: where there is a shift, each once more."""
+        return 2 * self.vectors if self.shifted else self.vectors
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """Where each word of those lies."""
+        return self.offsets * (self.products // self.vectors)
+
+    @property
+    def expanded_bytes(self) -> int:
+        """What the spread weights of four channels take."""
+        return _VECTOR_BYTES * self.vectors
+
+    @property
+    def expanded_parts(self) -> int:
+        """Of 16 bytes each, of four channels in turn."""
+        return 4 * self.vectors
+
+    @property
+    def kind(self) -> str:
+        """What is behind the names of functions for its weights."""
+        return "_zeros" if self.own else "_s4" if self.few else "_shifted" if self.shifted else ""
+
+    @property
     def offsets(self) -> tuple[int, ...]:
         """Where each word of a window lies; a word without weights is the first one again."""
         places = [
@@ -233,24 +262,37 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
     sums, few = _sums(node)
     if sums is None or (requant := sums.op.requant) is None:
         return None
-    k = _context(node, requant, few=few, own=few and sums.less is not None)
+    k = _context(node, sums, requant, few=few)
     scratch = (
         Scratch("planes", k.expanded_at),
-        Scratch("weights", _VECTOR_BYTES * k.vectors if k.vectors > 1 else 0),
+        Scratch("weights", _VECTOR_BYTES * k.products if k.vectors > 1 else 0),
     )
     if k.taps > _MOST_TAPS or k.channels > _LONGEST_SUM or sum(part.bytes for part in scratch) > _MOST_BYTES:
         return None
-    why = f"Helium, {k.vectors} vector products per output; {k.columns} columns interleaved for {k.tile} outputs"
-    said = f", {few_said(4, own=k.own)}" if k.few else ""
-    apart = "lam_mve_depthwise_zeros.h" if k.own else "lam_mve_depthwise_few.h"
-    headers = (*(("lam_mve_window.h",) if k.has_borders else ()), *((apart,) if k.few else ()))
-    return Fit(k, _params(sums, requant, k), scratch, why + said, headers=headers)
+    why = f"Helium, {k.products} vector products per output; {k.columns} columns interleaved for {k.tile} outputs"
+    headers = (*(("lam_mve_window.h",) if k.has_borders else ()), *_more_headers(k))
+    return Fit(k, _params(sums, requant, k), scratch, why + _said(k), headers=headers)
+
+
+def _said(k: MveDepthwiseContext) -> str:
+    """What is said of other weights than bytes."""
+    if k.few:
+        return f", {few_said(4, own=k.own)}"
+    return ", weights with a shift" if k.shifted else ""
+
+
+def _more_headers(k: MveDepthwiseContext) -> tuple[str, ...]:
+    """The header of other weights than bytes that C calls functions of."""
+    if k.few:
+        return ("lam_mve_depthwise_zeros.h" if k.own else "lam_mve_depthwise_few.h",)
+    return ("lam_mve_depthwise_shifted.h",) if k.shifted and k.vectors == 1 else ()
 
 
 def _sums(node: NodeOf[Conv2D]) -> tuple[Weighted | None, bool]:
     """The sums, and whether their weights are packed: then they are lifted where the window is one vector."""
     if not node.ins[1].bits:
-        return common.byte_sums(node), False
+        sums = common.byte_sums(node)
+        return (None if sums and (sums.shift or 0) > _MOST_SHIFTED else sums), False
     lift = _LIFT if -(-node.op.h.size // _PLANE_ROWS) * node.op.w.size <= _WORDS else 0
     sums = common.byte_sums(node, lift)
     if sums is None or not sums.bits or sums.op.requant is None:
@@ -260,7 +302,7 @@ def _sums(node: NodeOf[Conv2D]) -> tuple[Weighted | None, bool]:
     return common.byte_sums(node), False
 
 
-def _context(node: NodeOf[Conv2D], requant: Requant, *, few: bool, own: bool) -> MveDepthwiseContext:
+def _context(node: NodeOf[Conv2D], sums: Weighted, requant: Requant, *, few: bool) -> MveDepthwiseContext:
     op, x, y = node.op, node.ins[0], node.outs[0]
     return MveDepthwiseContext(
         mode=common.form_of(requant),
@@ -277,7 +319,8 @@ def _context(node: NodeOf[Conv2D], requant: Requant, *, few: bool, own: bool) ->
         pad=op.w.pad_before,
         tile=_tile(y.shape[2], op.w.stride, op.w.extent),
         few=few,
-        own=own,
+        own=few and sums.less is not None,
+        shifted=sums.shift is not None,
         bounds=common.bounds_of(y.dtype, requant),
     )
 
@@ -285,7 +328,7 @@ def _context(node: NodeOf[Conv2D], requant: Requant, *, few: bool, own: bool) ->
 def _params(sums: Weighted, requant: Requant, k: MveDepthwiseContext) -> tuple[Field, ...]:
     def packed() -> Array:
         factors = common.lane_factors(requant, k.channels, k.lift) if requant.per_channel else None
-        rows = (sums.shifted_weights() if k.few else sums.weights).reshape(k.channels, -1)
+        rows = (sums.shifted_weights() if k.few or k.shifted else sums.weights).reshape(k.channels, -1)
         records = common.padded(_in_twos(rows) if k.few else rows, common.LANES).reshape(-1, common.LANES * k.record)
         if sums.less is not None:
             added = common.padded(sums.less.astype(np.int8), common.LANES).reshape(-1, common.LANES)
@@ -294,10 +337,19 @@ def _params(sums: Weighted, requant: Requant, k: MveDepthwiseContext) -> tuple[F
 
     return (
         Field.later("stream", np.int32, -(-k.channels // common.LANES) * k.block_words, packed),
+        *_shift_fields(sums, k),
         *common.factor_fields(requant, k.lift),
         range_field(requant.zero_point, requant.low, requant.high),
         *((Field("zero", np.array([common.signed_zero(sums)], np.int32)),) if k.has_borders else ()),
     )
+
+
+def _shift_fields(sums: Weighted, k: MveDepthwiseContext) -> tuple[Field, ...]:
+    """Params `w_shift` where there is one, at each byte of a window that has a weight."""
+    if not k.shifted:
+        return ()
+    shift = np.where(np.array(k.order) >= 0, np.int64(sums.shift or 0), 0).astype(np.int8)
+    return (Field("w_shift", shift.reshape(-1), about=f"{STORED_LESS}; 0 where a window has none"),)
 
 
 def _in_twos(rows: Array) -> Array:

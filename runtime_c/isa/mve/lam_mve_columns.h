@@ -128,10 +128,19 @@ static inline const int8_t *lam_mve_pairs_end(const lam_mve_job *job, int32_t x_
         "bne 1b\n" \
         : : "r"(held) : LAM_MVE_CLOBBERS)
 
+/* What else is added to the sums of two pixels, in q4 and q5, or of the last one: nothing but in lam_mve_shifted.h. */
+#define LAM_MVE_COLUMNS_MORE_S8(x_step) ""
+#define LAM_MVE_COLUMNS_MORE_U8(x_step) ""
+#define LAM_MVE_COLUMNS_MORE_WITHIN(x_step) ""
+#define LAM_MVE_COLUMNS_LAST_S8(x_step) ""
+#define LAM_MVE_COLUMNS_LAST_U8(x_step) ""
+#define LAM_MVE_COLUMNS_LAST_WITHIN(x_step) ""
+
 /* Weights in q0 .. q3; biases and the zero point have no register. */
 #define LAM_MVE_KEPT(MODE, FACTORS, BOUNDS, last, x_step, y_step, load, product) \
     LAM_MVE_COLUMNS(MODE, FACTORS, BOUNDS, last, y_step, "", LAM_MVE_KEPT_OPEN(load, LAM_MVE_HEAD_##FACTORS), \
-                    LAM_MVE_KEPT_TWO(load, product, x_step), LAM_MVE_KEPT_ONE(load, product), "r8", "q6", \
+                    LAM_MVE_KEPT_TWO(load, product, x_step) LAM_MVE_COLUMNS_MORE_##BOUNDS(x_step), \
+                    LAM_MVE_KEPT_ONE(load, product) LAM_MVE_COLUMNS_LAST_##BOUNDS(x_step), "r8", "q6", \
                     LAM_MVE_AGAIN_##FACTORS, "64")
 #define LAM_MVE_KEPT_OPEN(load, head) \
     load " q0, [r5, #" head "]\n" \
@@ -170,10 +179,11 @@ static inline const int8_t *lam_mve_pairs_end(const lam_mve_job *job, int32_t x_
     LAM_MVE_KEPT(MODE, FACTORS, BOUNDS, last, x_step, y_step, "vldrb.8", "vmladava.s8")
 
 /* Weights are read for each two pixels; biases in q2, the zero point in q3. */
-#define LAM_MVE_READ(MODE, FACTORS, BOUNDS, last, y_step, two, one, bytes) \
+#define LAM_MVE_READ(MODE, FACTORS, BOUNDS, last, x_step, y_step, two, one, bytes) \
     LAM_MVE_COLUMNS(MODE, FACTORS, BOUNDS, last, y_step, "ldr r0, [r11, #28]\nvdup.16 q3, r0\n", "vldrw.32 q2, [r5]\n", \
-                    two LAM_MVE_SUMS_FIRST "vadd.i32 q4, q4, q2\n" LAM_MVE_SUMS_SECOND "vadd.i32 q5, q5, q2\n", \
-                    one LAM_MVE_SUMS_FIRST "vadd.i32 q4, q4, q2\n", "q3", "q0", "", bytes)
+                    two LAM_MVE_SUMS_FIRST "vadd.i32 q4, q4, q2\n" LAM_MVE_SUMS_SECOND "vadd.i32 q5, q5, q2\n" \
+                    LAM_MVE_COLUMNS_MORE_##BOUNDS(x_step), \
+                    one LAM_MVE_SUMS_FIRST "vadd.i32 q4, q4, q2\n" LAM_MVE_COLUMNS_LAST_##BOUNDS(x_step), "q3", "q0", "", bytes)
 #define LAM_MVE_LOAD_NEXT "vldrb.8 q4, [r1], #16\n"
 /* 16 inputs, by weights from `at` on; `load`: of the first pixel's inputs. */
 #define LAM_MVE_READ_TWO(product, load, x_step, at) \
@@ -210,18 +220,18 @@ static inline const int8_t *lam_mve_pairs_end(const lam_mve_job *job, int32_t x_
 #define LAM_MVE_ONE_64(head) LAM_MVE_ONE_48(head) LAM_MVE_READ_ONE("vmladava.s8", "48", head " + 192")
 
 #define LAM_MVE_COLUMNS_32(MODE, FACTORS, BOUNDS, last, x_step, y_step) \
-    LAM_MVE_READ(MODE, FACTORS, BOUNDS, last, y_step, \
+    LAM_MVE_READ(MODE, FACTORS, BOUNDS, last, x_step, y_step, \
                  LAM_MVE_FIRST_TWO(x_step, LAM_MVE_HEAD_##FACTORS) \
                  LAM_MVE_LAST_TWO(x_step, LAM_MVE_HEAD_##FACTORS, "16", "64"), \
                  LAM_MVE_ONE_32(LAM_MVE_HEAD_##FACTORS), "128")
 #define LAM_MVE_COLUMNS_48(MODE, FACTORS, BOUNDS, last, x_step, y_step) \
-    LAM_MVE_READ(MODE, FACTORS, BOUNDS, last, y_step, \
+    LAM_MVE_READ(MODE, FACTORS, BOUNDS, last, x_step, y_step, \
                  LAM_MVE_FIRST_TWO(x_step, LAM_MVE_HEAD_##FACTORS) \
                  LAM_MVE_MORE_TWO(x_step, LAM_MVE_HEAD_##FACTORS, "64") \
                  LAM_MVE_LAST_TWO(x_step, LAM_MVE_HEAD_##FACTORS, "32", "128"), \
                  LAM_MVE_ONE_48(LAM_MVE_HEAD_##FACTORS), "192")
 #define LAM_MVE_COLUMNS_64(MODE, FACTORS, BOUNDS, last, x_step, y_step) \
-    LAM_MVE_READ(MODE, FACTORS, BOUNDS, last, y_step, \
+    LAM_MVE_READ(MODE, FACTORS, BOUNDS, last, x_step, y_step, \
                  LAM_MVE_FIRST_TWO(x_step, LAM_MVE_HEAD_##FACTORS) \
                  LAM_MVE_MORE_TWO(x_step, LAM_MVE_HEAD_##FACTORS, "64") \
                  LAM_MVE_MORE_TWO(x_step, LAM_MVE_HEAD_##FACTORS, "128") \

@@ -100,12 +100,17 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 68, mve_job_is_17_words);
     "vqadd.s16 q0, q0, q6\n" \
     "vqmovnb.s16 q0, q0\n"
 
+/* What else is added to the sums of two pixels, in q0 and q1: nothing but in lam_mve_shifted.h. */
+#define LAM_MVE_TWO_MORE_WITHIN ""
+#define LAM_MVE_TWO_MORE_FULL ""
+
 /* Sums of two pixels to outputs, and back to 1 for the next block. */
 #define LAM_MVE_TWO_OUTPUTS(MODE, BOUNDS) \
     "vmov q0[2], q0[0], r0, r4\n" \
     "vmov q0[3], q0[1], r2, r6\n" \
     "vmov q1[2], q1[0], r8, r12\n" \
     "vmov q1[3], q1[1], r10, lr\n" \
+    LAM_MVE_TWO_MORE_##BOUNDS \
     LAM_MVE_SCALE_##MODE("q0", "q4", "q5", "q2") LAM_MVE_ROUND_##MODE("q0") \
     LAM_MVE_SCALE_##MODE("q1", "q4", "q5", "q2") LAM_MVE_ROUND_##MODE("q1") \
     "vqmovnb.s32 q0, q0\n" \
@@ -257,8 +262,8 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 68, mve_job_is_17_words);
 #define LAM_MVE_VECTOR_TURNS(chunks) \
     "dls lr, r8\n" \
     "2:\n" chunks "le lr, 2b\n"
-/* `count`: where the job has what the loop begins with. */
-#define LAM_MVE_VECTOR_BY(MODE, FACTORS, count, loop, less) \
+/* `count`: where the job has what the loop begins with; `less` and `more`: what becomes of the sums, also once they are in q0. */
+#define LAM_MVE_VECTOR_BY(MODE, FACTORS, count, loop, less, more) \
     __asm volatile( \
         LAM_MVE_OPEN(MODE, FACTORS) \
         "ldr r3, [r11, #8]\n" \
@@ -275,6 +280,7 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 68, mve_job_is_17_words);
         less \
         "vmov q0[2], q0[0], r0, r4\n" \
         "vmov q0[3], q0[1], r2, r6\n" \
+        more \
         LAM_MVE_SCALE_##MODE("q0", "q4", "q5", "q2") \
         LAM_MVE_CLAMP_##MODE("q0", "q6", "q7") \
         "vadd.i32 q0, q0, r9\n" \
@@ -290,11 +296,11 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_job) == 68, mve_job_is_17_words);
 #define LAM_MVE_VECTOR_OF(MODE, FACTORS) \
     do { \
         if (LAM_MVE_TURN(turn) == 4) { \
-            LAM_MVE_VECTOR_BY(MODE, FACTORS, "64", LAM_MVE_VECTOR_TURNS(LAM_MVE_VECTOR_FOUR), ""); \
+            LAM_MVE_VECTOR_BY(MODE, FACTORS, "64", LAM_MVE_VECTOR_TURNS(LAM_MVE_VECTOR_FOUR), "", ""); \
         } else if (LAM_MVE_TURN(turn) == 2) { \
-            LAM_MVE_VECTOR_BY(MODE, FACTORS, "64", LAM_MVE_VECTOR_TURNS(LAM_MVE_VECTOR_TWO), ""); \
+            LAM_MVE_VECTOR_BY(MODE, FACTORS, "64", LAM_MVE_VECTOR_TURNS(LAM_MVE_VECTOR_TWO), "", ""); \
         } else { \
-            LAM_MVE_VECTOR_BY(MODE, FACTORS, "24", LAM_MVE_VECTOR_INPUTS(LAM_MVE_VECTOR_CHUNK), ""); \
+            LAM_MVE_VECTOR_BY(MODE, FACTORS, "24", LAM_MVE_VECTOR_INPUTS(LAM_MVE_VECTOR_CHUNK), "", ""); \
         } \
     } while (0)
 

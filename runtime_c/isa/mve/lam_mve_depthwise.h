@@ -186,16 +186,24 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 124, mve_planes_is_31_words);
 #define LAM_MVE_LAST_N LAM_MVE_FIRST_N
 #define LAM_MVE_LAST_AT_N "0"
 
+/* What a sum and its window have before the first one and at each one, by bounds: nothing but in lam_mve_depthwise_shifted.h. */
+#define LAM_MVE_WINDOWS_OPEN_S8 ""
+#define LAM_MVE_WINDOWS_OPEN_U8 ""
+#define LAM_MVE_WINDOWS_OPEN_WITHIN ""
+#define LAM_MVE_WINDOW_MORE_S8(sum, q) ""
+#define LAM_MVE_WINDOW_MORE_U8(sum, q) ""
+#define LAM_MVE_WINDOW_MORE_WITHIN(sum, q) ""
+
 /* Sums of one pixel. */
-#define LAM_MVE_WINDOW(load, at, sum0, sum1, sum2, sum3) \
+#define LAM_MVE_WINDOW(BOUNDS, load, at, sum0, sum1, sum2, sum3) \
     load \
     "vldrw.u32 q6, [q4, #" at " + 4]\n" \
-    "vmladav.s8 " sum0 ", q5, q0\n" \
+    "vmladav.s8 " sum0 ", q5, q0\n" LAM_MVE_WINDOW_MORE_##BOUNDS(sum0, "q5") \
     "vldrw.u32 q5, [q4, #" at " + 8]\n" \
-    "vmladav.s8 " sum1 ", q6, q1\n" \
+    "vmladav.s8 " sum1 ", q6, q1\n" LAM_MVE_WINDOW_MORE_##BOUNDS(sum1, "q6") \
     "vldrw.u32 q6, [q4, #" at " + 12]\n" \
-    "vmladav.s8 " sum2 ", q5, q2\n" \
-    "vmladav.s8 " sum3 ", q6, q3\n"
+    "vmladav.s8 " sum2 ", q5, q2\n" LAM_MVE_WINDOW_MORE_##BOUNDS(sum2, "q5") \
+    "vmladav.s8 " sum3 ", q6, q3\n" LAM_MVE_WINDOW_MORE_##BOUNDS(sum3, "q6")
 
 /* Per block all pixels, two at a time: weights q0 .. q3, addresses of the window q4; r1 counts twos; r12 is the next block. */
 #define LAM_MVE_DEPTHWISE(MODE, FACTORS, BOUNDS, stride, last, y_step, weights, both, one) \
@@ -223,8 +231,9 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 124, mve_planes_is_31_words);
         "beq 3f\n" \
         ".endif\n" \
         "2:\n" \
-        LAM_MVE_WINDOW(LAM_MVE_FIRST_##stride, LAM_MVE_FIRST_AT_##stride, "r0", "r2", "r4", "r6") \
-        LAM_MVE_WINDOW(LAM_MVE_SECOND_##stride, LAM_MVE_SECOND_AT_##stride, "r8", "r10", "r12", "lr") \
+        LAM_MVE_WINDOWS_OPEN_##BOUNDS \
+        LAM_MVE_WINDOW(BOUNDS, LAM_MVE_FIRST_##stride, LAM_MVE_FIRST_AT_##stride, "r0", "r2", "r4", "r6") \
+        LAM_MVE_WINDOW(BOUNDS, LAM_MVE_SECOND_##stride, LAM_MVE_SECOND_AT_##stride, "r8", "r10", "r12", "lr") \
         "vldrw.32 q7, [r5]\n" \
         "vmov q5[2], q5[0], r0, r4\n" \
         "vmov q5[3], q5[1], r2, r6\n" \
@@ -248,7 +257,8 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 124, mve_planes_is_31_words);
         "beq 4f\n" \
         ".endif\n" \
         ".if " #last "\n" \
-        LAM_MVE_WINDOW(LAM_MVE_LAST_##stride, LAM_MVE_LAST_AT_##stride, "r0", "r2", "r4", "r6") \
+        LAM_MVE_WINDOWS_OPEN_##BOUNDS \
+        LAM_MVE_WINDOW(BOUNDS, LAM_MVE_LAST_##stride, LAM_MVE_LAST_AT_##stride, "r0", "r2", "r4", "r6") \
         "vldrw.32 q7, [r5]\n" \
         "vmov q5[2], q5[0], r0, r4\n" \
         "vmov q5[3], q5[1], r2, r6\n" \
@@ -323,14 +333,16 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 124, mve_planes_is_31_words);
 #endif
 
 #if LAM_MVE
-/* As below, of three rows, 16 lanes and a step that loads take along. */
-#define LAM_MVE_INTERLEAVE(step) \
+/* As below, of three rows, 16 lanes and a step that loads take along; and of any lanes and step.  `begin` and `turn`: nothing,
+ * or what makes u8 values s8 ones. */
+#define LAM_MVE_INTERLEAVE(step, begin, turn) \
     __asm volatile( \
+        begin \
         "dls lr, %[columns]\n" \
         "1:\n" \
         "vldrb.8 q0, [%[a]], " step "\n" \
         "vldrb.8 q1, [%[b]], " step "\n" \
-        "vldrb.8 q2, [%[c]], " step "\n" \
+        "vldrb.8 q2, [%[c]], " step "\n" turn \
         "vst40.8 {q0, q1, q2, q3}, [%[plane]]\n" \
         "vst41.8 {q0, q1, q2, q3}, [%[plane]]\n" \
         "vst42.8 {q0, q1, q2, q3}, [%[plane]]\n" \
@@ -338,7 +350,39 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_planes) == 124, mve_planes_is_31_words);
         "le lr, 1b\n" \
         : [plane] "+&r"(plane), [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c) \
         : [columns] "r"(columns) \
-        : "lr", "q0", "q1", "q2", "q3", "memory")
+        : "lr", "q0", "q1", "q2", "q3", "q4", "memory")
+#define LAM_MVE_INTERLEAVE_LANES(begin, turn) \
+    __asm volatile( \
+        "vctp.8 %[lanes]\n" begin \
+        "dls lr, %[columns]\n" \
+        "1:\n" \
+        "vpsttt\n" \
+        "vldrbt.8 q0, [%[a]]\n" \
+        "vldrbt.8 q1, [%[b]]\n" \
+        "vldrbt.8 q2, [%[c]]\n" turn \
+        "vst40.8 {q0, q1, q2, q3}, [%[plane]]\n" \
+        "vst41.8 {q0, q1, q2, q3}, [%[plane]]\n" \
+        "vst42.8 {q0, q1, q2, q3}, [%[plane]]\n" \
+        "vst43.8 {q0, q1, q2, q3}, [%[plane]]!\n" \
+        "add %[a], %[a], %[step]\n" \
+        "add %[b], %[b], %[step]\n" \
+        "add %[c], %[c], %[step]\n" \
+        "le lr, 1b\n" \
+        : [plane] "+&r"(plane), [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c) \
+        : [columns] "r"(columns), [step] "r"(step), [lanes] "r"(lanes) \
+        : "lr", "q0", "q1", "q2", "q3", "q4", LAM_MVE_PREDICATE, "memory")
+#define LAM_MVE_INTERLEAVE_BY(begin, turn) \
+    do { \
+        if (lanes == 16 && step == 64) { \
+            LAM_MVE_INTERLEAVE("#64", begin, turn); \
+        } else if (lanes == 16 && step == 32) { \
+            LAM_MVE_INTERLEAVE("#32", begin, turn); \
+        } else if (lanes == 16 && step == 16) { \
+            LAM_MVE_INTERLEAVE("#16", begin, turn); \
+        } else { \
+            LAM_MVE_INTERLEAVE_LANES(begin, turn); \
+        } \
+    } while (0)
 #endif
 
 /* 16 channels of `columns` columns of up to four rows, `step` bytes apart, to plane[column][16][4].
@@ -354,7 +398,7 @@ static inline void lam_mve_interleave(int8_t *plane, const void *a, const void *
     if (columns <= 0) {
         return;
     }
-    if (four || flip != 0) {
+    if (four) {
         /* in memory, since without optimisation compilers run out of registers */
         const uint32_t setup[3] = {(uint32_t)lanes, flip, (uint32_t)columns};
         __asm volatile(
@@ -386,32 +430,10 @@ static inline void lam_mve_interleave(int8_t *plane, const void *a, const void *
             : [plane] "+&r"(plane), [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c), [d] "+&r"(d)
             : [setup] "r"(setup), [step] "r"(step)
             : "lr", "q0", "q1", "q2", "q3", "q4", LAM_MVE_PREDICATE, "memory");
-    } else if (lanes == 16 && step == 64) {
-        LAM_MVE_INTERLEAVE("#64");
-    } else if (lanes == 16 && step == 32) {
-        LAM_MVE_INTERLEAVE("#32");
-    } else if (lanes == 16 && step == 16) {
-        LAM_MVE_INTERLEAVE("#16");
+    } else if (flip != 0) {
+        LAM_MVE_INTERLEAVE_BY("vmov.i8 q4, #128\n", "veor q0, q0, q4\nveor q1, q1, q4\nveor q2, q2, q4\n");
     } else {
-        __asm volatile(
-            "vctp.8 %[lanes]\n"
-            "dls lr, %[columns]\n"
-            "1:\n"
-            "vpsttt\n"
-            "vldrbt.8 q0, [%[a]]\n"
-            "vldrbt.8 q1, [%[b]]\n"
-            "vldrbt.8 q2, [%[c]]\n"
-            "vst40.8 {q0, q1, q2, q3}, [%[plane]]\n"
-            "vst41.8 {q0, q1, q2, q3}, [%[plane]]\n"
-            "vst42.8 {q0, q1, q2, q3}, [%[plane]]\n"
-            "vst43.8 {q0, q1, q2, q3}, [%[plane]]!\n"
-            "add %[a], %[a], %[step]\n"
-            "add %[b], %[b], %[step]\n"
-            "add %[c], %[c], %[step]\n"
-            "le lr, 1b\n"
-            : [plane] "+&r"(plane), [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c)
-            : [columns] "r"(columns), [step] "r"(step), [lanes] "r"(lanes)
-            : "lr", "q0", "q1", "q2", "q3", LAM_MVE_PREDICATE, "memory");
+        LAM_MVE_INTERLEAVE_BY("", "");
     }
 #else
     const uint8_t *const rows[4] = {(const uint8_t *)a, (const uint8_t *)b, (const uint8_t *)c, (const uint8_t *)d};

@@ -61,26 +61,26 @@
 #define LAM_MVE_FEW_ONE_64(head) LAM_MVE_FEW_ONE_48(head) LAM_MVE_FEW_READ_ONE("vmladava.s8", "48", head " + 96")
 
 /* Biases are as they are, and added behind the shift. */
-#define LAM_MVE_FEW_READ(MODE, FACTORS, BOUNDS, last, y_step, two, one, bytes) \
-    LAM_MVE_READ(MODE, FACTORS, BOUNDS, last, y_step, two LAM_MVE_FEW_LESS("r0", "r4") LAM_MVE_FEW_LESS("r8", "r12"), \
-                 one LAM_MVE_FEW_LESS("r0", "r4"), bytes)
+#define LAM_MVE_FEW_READ(MODE, FACTORS, BOUNDS, last, x_step, y_step, two, one, bytes) \
+    LAM_MVE_READ(MODE, FACTORS, BOUNDS, last, x_step, y_step, \
+                 two LAM_MVE_FEW_LESS("r0", "r4") LAM_MVE_FEW_LESS("r8", "r12"), one LAM_MVE_FEW_LESS("r0", "r4"), bytes)
 #define LAM_MVE_FEW_COLUMNS_16(MODE, FACTORS, BOUNDS, last, x_step, y_step) \
-    LAM_MVE_FEW_READ(MODE, FACTORS, BOUNDS, last, y_step, \
+    LAM_MVE_FEW_READ(MODE, FACTORS, BOUNDS, last, x_step, y_step, \
                      LAM_MVE_FEW_LAST_TWO("vmladav.s8", x_step, LAM_MVE_HEAD_##FACTORS, "0", "0"), \
                      LAM_MVE_FEW_ONE_16(LAM_MVE_HEAD_##FACTORS), "32")
 #define LAM_MVE_FEW_COLUMNS_32(MODE, FACTORS, BOUNDS, last, x_step, y_step) \
-    LAM_MVE_FEW_READ(MODE, FACTORS, BOUNDS, last, y_step, \
+    LAM_MVE_FEW_READ(MODE, FACTORS, BOUNDS, last, x_step, y_step, \
                      LAM_MVE_FEW_FIRST_TWO(x_step, LAM_MVE_HEAD_##FACTORS) \
                      LAM_MVE_FEW_LAST_TWO("vmladava.s8", x_step, LAM_MVE_HEAD_##FACTORS, "16", "32"), \
                      LAM_MVE_FEW_ONE_32(LAM_MVE_HEAD_##FACTORS), "64")
 #define LAM_MVE_FEW_COLUMNS_48(MODE, FACTORS, BOUNDS, last, x_step, y_step) \
-    LAM_MVE_FEW_READ(MODE, FACTORS, BOUNDS, last, y_step, \
+    LAM_MVE_FEW_READ(MODE, FACTORS, BOUNDS, last, x_step, y_step, \
                      LAM_MVE_FEW_FIRST_TWO(x_step, LAM_MVE_HEAD_##FACTORS) \
                      LAM_MVE_FEW_MORE_TWO(x_step, LAM_MVE_HEAD_##FACTORS, "32") \
                      LAM_MVE_FEW_LAST_TWO("vmladava.s8", x_step, LAM_MVE_HEAD_##FACTORS, "32", "64"), \
                      LAM_MVE_FEW_ONE_48(LAM_MVE_HEAD_##FACTORS), "96")
 #define LAM_MVE_FEW_COLUMNS_64(MODE, FACTORS, BOUNDS, last, x_step, y_step) \
-    LAM_MVE_FEW_READ(MODE, FACTORS, BOUNDS, last, y_step, \
+    LAM_MVE_FEW_READ(MODE, FACTORS, BOUNDS, last, x_step, y_step, \
                      LAM_MVE_FEW_FIRST_TWO(x_step, LAM_MVE_HEAD_##FACTORS) \
                      LAM_MVE_FEW_MORE_TWO(x_step, LAM_MVE_HEAD_##FACTORS, "32") \
                      LAM_MVE_FEW_MORE_TWO(x_step, LAM_MVE_HEAD_##FACTORS, "64") \
@@ -127,7 +127,7 @@
     "vldrb.8 q1, [r5], #32\n" LAM_MVE_FEW_TWO("vmladava", "r0", "r2") \
     "vldrb.8 q1, [r5, #-16]\n" LAM_MVE_FEW_TWO("vmladava", "r4", "r6")
 #define LAM_MVE_FEW_VECTOR(MODE, FACTORS) \
-    LAM_MVE_VECTOR_BY(MODE, FACTORS, "24", LAM_MVE_VECTOR_INPUTS(LAM_MVE_FEW_VECTOR_CHUNK), LAM_MVE_FEW_LESS("r0", "r4"))
+    LAM_MVE_VECTOR_BY(MODE, FACTORS, "24", LAM_MVE_VECTOR_INPUTS(LAM_MVE_FEW_VECTOR_CHUNK), LAM_MVE_FEW_LESS("r0", "r4"), "")
 
 #else
 

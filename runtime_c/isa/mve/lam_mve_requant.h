@@ -91,6 +91,10 @@ enum { LAM_MVE_SINGLE = 0, LAM_MVE_TFLITE = 1, LAM_MVE_ORT = 2, LAM_MVE_UP = 3 }
     "vdup.16 " t ", r2\n" \
     "vmin.s16 " q ", " q ", " t "\n" \
     "vadd.i16 " q ", " q ", " zero "\n"
+/* The same of sums that have a shift's share. */
+#define LAM_MVE_BYTES_S8_SHIFTED LAM_MVE_BYTES_S8
+#define LAM_MVE_BYTES_U8_SHIFTED LAM_MVE_BYTES_U8
+#define LAM_MVE_BYTES_WITHIN_SHIFTED LAM_MVE_BYTES_WITHIN
 
 /* Four outputs in the lowest bytes of `q`, to the pixel at r3, which goes on to the next one. */
 #define LAM_MVE_STORE_NEXT(q, y_step) \

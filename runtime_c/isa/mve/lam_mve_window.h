@@ -76,21 +76,20 @@ static inline void lam_mve_copy_few(int8_t *to, const void *from, int32_t n)
 
 /* Windows of three rows of `bytes` bytes, of `count` pixels side by side, 1 or more: those of x0, x1 and x2 from each `step` bytes
  * on, one behind the other, each pixel's `next` bytes behind the one before, bytes + 16 at least.  All but the count are numerals.
- * What is behind a window's three rows is not kept; nothing is written beyond its `next` bytes. */
+ * What is behind a window's three rows is not kept; nothing is written beyond its `next` bytes.
+ * lam_mve_three_rows_u8 makes u8 values s8 ones. */
 #if LAM_MVE
-#define lam_mve_three_rows(to, x0, x1, x2, count, bytes, step, next) \
+#define LAM_MVE_THREE_ROWS(windows, x0, x1, x2, count, bytes, step, next, begin, turn) \
     do { \
-        int8_t *to_ = (to); \
-        const int8_t *a_ = (x0), *b_ = (x1), *c_ = (x2); \
+        int8_t *to_ = (windows); \
+        const void *a_ = (x0), *b_ = (x1), *c_ = (x2); \
         __asm volatile( \
-            "vctp.8 %[width]\n" \
-            "dls lr, %[pixels]\n" \
+            "vctp.8 %[width]\n" begin "dls lr, %[pixels]\n" \
             "1:\n" \
             "vpsttt\n" \
             "vldrbt.8 q0, [%[a]], #" #step "\n" \
             "vldrbt.8 q1, [%[b]], #" #step "\n" \
-            "vldrbt.8 q2, [%[c]], #" #step "\n" \
-            "vstrb.8 q0, [%[to]]\n" \
+            "vldrbt.8 q2, [%[c]], #" #step "\n" turn "vstrb.8 q0, [%[to]]\n" \
             "vstrb.8 q1, [%[to], #" #bytes "]\n" \
             "vpst\n" \
             "vstrbt.8 q2, [%[to], #2 * " #bytes "]\n" \
@@ -98,18 +97,29 @@ static inline void lam_mve_copy_few(int8_t *to, const void *from, int32_t n)
             "le lr, 1b\n" \
             : [to] "+&r"(to_), [a] "+&r"(a_), [b] "+&r"(b_), [c] "+&r"(c_) \
             : [width] "r"(bytes), [pixels] "r"(count) \
-            : "lr", "q0", "q1", "q2", LAM_MVE_PREDICATE, "memory"); \
+            : "lr", "q0", "q1", "q2", "q3", LAM_MVE_PREDICATE, "memory"); \
     } while (0)
+#define lam_mve_three_rows(windows, x0, x1, x2, count, bytes, step, next) \
+    LAM_MVE_THREE_ROWS(windows, x0, x1, x2, count, bytes, step, next, "", "")
+#define lam_mve_three_rows_u8(windows, x0, x1, x2, count, bytes, step, next) \
+    LAM_MVE_THREE_ROWS(windows, x0, x1, x2, count, bytes, step, next, "vmov.i8 q3, #128\n", \
+                       "veor q0, q0, q3\nveor q1, q1, q3\nveor q2, q2, q3\n")
 #else
-#define lam_mve_three_rows(to, x0, x1, x2, count, bytes, step, next) \
-    do { \
-        int8_t *to_ = (to); \
-        for (int32_t at_ = 0; at_ < (count) * (step); at_ += (step), to_ += (next)) { \
-            (void)memcpy(to_, (x0) + at_, (bytes)); \
-            (void)memcpy(to_ + (bytes), (x1) + at_, (bytes)); \
-            (void)memcpy(to_ + 2 * (bytes), (x2) + at_, (bytes)); \
-        } \
-    } while (0)
+static inline void lam_mve_three_rows_each(int8_t *to, const void *x0, const void *x1, const void *x2, int32_t count,
+                                           int32_t bytes, int32_t step, int32_t next, uint32_t flip)
+{
+    const uint8_t *const rows[3] = {(const uint8_t *)x0, (const uint8_t *)x1, (const uint8_t *)x2};
+    for (int32_t i = 0; i < count; i++, to += next) {
+        for (int32_t row = 0; row < 3; row++) {
+            (void)lam_mve_copy(to + row * bytes, rows[row] + i * step, bytes, flip);
+        }
+    }
+}
+
+#define lam_mve_three_rows(windows, x0, x1, x2, count, bytes, step, next) \
+    lam_mve_three_rows_each(windows, x0, x1, x2, count, bytes, step, next, 0)
+#define lam_mve_three_rows_u8(windows, x0, x1, x2, count, bytes, step, next) \
+    lam_mve_three_rows_each(windows, x0, x1, x2, count, bytes, step, next, 0x80)
 #endif
 
 /* n bytes of `value` at `to`.  Returns the end of what was written. */

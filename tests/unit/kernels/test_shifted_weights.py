@@ -60,15 +60,20 @@ def network(folder: Path) -> Graph:
 def weights_bytes(graph: Graph, isa: str) -> int:
     kernels = select_kernels(graph, isa)
     fields = [f for form in kernels.values() for f in form.params]
-    return sum(f.values.nbytes for f in fields if f.name == "weights")
+    return sum(f.values.nbytes for f in fields if f.name in ("weights", "stream"))
 
 
 @pytest.mark.parametrize(
     ("isa", "kernel", "more"),
-    [("c99", "blocked_conv", 0), ("armv7em", "dsp_panels", 10 * 32), ("host", "dense_shifted", 0)],
+    [
+        ("c99", "blocked_conv", 0),
+        ("armv7em", "dsp_panels", 10 * 32),
+        ("armv81m_mve", "mve_dense", 4 * 32),
+        ("host", "dense_shifted", 0),
+    ],
 )
 def test_uint8_weights_take_a_byte_each(isa: str, kernel: str, more: int, tmp_path: Path) -> None:
-    """Among those of panels there is `more`: the bias and the factor of each output."""
+    """Among those of panels and of Helium there is `more`: the bias and, of panels, the factor of each output."""
     graph = network(tmp_path)
     assert {form.kernel for form in select_kernels(graph, isa).values()} == {kernel}
     assert weights_bytes(graph, isa) == 2048 + more
@@ -85,10 +90,11 @@ def test_every_part_of_the_channels_is_of_one_form(tmp_path: Path) -> None:
         assert {repr(part.context).count("shifted=True") for part in (*parts, form)} == {1}
 
 
-def test_a_mobilenet_of_uint8_has_fast_kernels_and_little_more_than_its_parameters() -> None:
+@pytest.mark.parametrize("isa", ["armv7em", "armv81m_mve"])
+def test_a_mobilenet_of_uint8_has_fast_kernels_and_little_more_than_its_parameters(isa: str) -> None:
     graph = import_tflite(shared_dir() / "models/tflite/mobilenet_v1_025_128_uint8.tflite", mode="tflite")
     graph = simplify(graph)
     sizes = [v.data.size * (4 if v.type.dtype is DType.S32 else 1) for v in graph.values.values() if v.data is not None]
-    names = {form.kernel for form in select_kernels(graph, "armv7em").values()}
-    assert not names & {"conv2d", "dense", "dense_shifted", "depthwise"}
-    assert sum(sizes) <= weights_bytes(graph, "armv7em") <= 1.06 * sum(sizes)
+    names = {form.kernel for form in select_kernels(graph, isa).values()}
+    assert not names & {"conv2d", "dense", "dense_shifted", "depthwise", "blocked_conv", "blocked_depthwise"}
+    assert sum(sizes) <= weights_bytes(graph, isa) <= 1.06 * sum(sizes)

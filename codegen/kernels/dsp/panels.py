@@ -367,7 +367,9 @@ def _fit_window(node: NodeOf[Conv2D], wide: bool, *, whole: bool = False) -> Fit
     pieces = 1 if k.joined else k.kernel_h * k.pieces
     weights = stream(sums, rq, groups=k.groups, pieces=pieces, wide=wide)
     params = (weights, _range(sums.op.requant), *bytes_.limits, *(sums.shift_fields() if k.shifted else ()), *zero)
-    return Fit(k, params, scratch, why, headers=(*headers, *k.headers), mix=k.mix)
+    # few bytes are copied and widened as the compiler likes: what that takes is not known well enough
+    mix = None if k.joined or k.piece < _TURN or k.c_out < _TURN else k.mix
+    return Fit(k, params, scratch, why, headers=(*headers, *k.headers), mix=mix)
 
 
 def _by_row(sums: Weighted, rq: FastRequant, *, wide: bool) -> InBytes | None:

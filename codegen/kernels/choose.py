@@ -7,7 +7,7 @@ the least ones that kernels of the level have, or by 512 bytes where that is mor
 from fast kernels by a few bytes: the layers that would gain least per added byte get their tightest kernel instead.
 Goal `speed` allows a quarter, and asks kernels of wide weights too where they come beside the others and flash has
 room; `size` allows the 2 % alone.  By default a layer has wide weights, or larger factors, too where that pays in
-proportion: where the share of the network's instructions that it saves is no less than the share of the network's
+proportion: where the share of the network's cycles that it saves is no less than three quarters of the share of its
 flash that it adds.  Longer blocks of the same kernel are weighed likewise, or may add a kilobyte of code in all.
 Weights of few bits count as bytes there, and their layers get the fastest kernel.
 A target that says `weights.expand` has no such limit.
@@ -40,13 +40,18 @@ _FUNCTION_BYTES = 1000
 """Code of a kernel's function at -O3, about, on cores without SIMD: flash has to have room for that too."""
 _WIDER_FUNCTION_BYTES = 1600
 """By about how much one for wide weights is longer than the one that it replaces."""
+_TIME_WEIGHT = Fraction(4, 3)
+"""What a share of the cycles counts beside an equal one of flash: chosen so that by cycles, most of which are loads,
+the networks of MLPerf Tiny have the wide weights and longer blocks that pay by instructions."""
 _CODE_WEIGHT = Fraction(2, 5)
 """What a byte counts by which blocks of the same kernel are longer: chosen so that resnet8 and keyword spotting, which
 are fast by them, have them."""
 _SPARE_CODE_BYTES = 1024
 """By how much they may be longer in any case: a network of few functions is not kept from fast ones."""
-_OTHER_WORK = 3
-"""Instructions that a product, or an element, takes of kernels that do not say what a row takes."""
+_OTHER_WORK = Mix(other=1, load=1, multiply_add=1)
+"""What a product, or an element, takes of kernels that do not say what a row takes."""
+_MOST_FOR_MEMORY = 1.05
+"""Over the cycles of the fastest form, what one of less scratch may take where memory is short."""
 
 
 def choose_kernels(
@@ -54,7 +59,8 @@ def choose_kernels(
 ) -> dict[int, Form]:
     """Form by node index, views left out: the fastest ones whose parameters grow by no more than the target allows.
 
-    Goal `memory`: of forms that say what they take the one of the least scratch; `size`: the first one of the table.
+    Goal `memory`: of forms that say what they take, and take hardly longer than the fastest, the one of the least
+    scratch; `size`: the first one of the table.
 
     Raises with every node that has none.
     """
@@ -73,7 +79,7 @@ def choose_kernels(
 class _Offer:
     """Forms of layers that one function serves, by node index, in place of the chosen ones.
 
-    For `saved` instructions they take `params` more bytes of parameters, and of code what longer blocks of the same
+    For `saved` cycles they take `params` more bytes of parameters, and of code what longer blocks of the same
     kernel are.
     """
 
@@ -84,17 +90,17 @@ class _Offer:
 
 
 def _paying(graph: Graph, target: Target, chosen: Mapping[int, Form], table: KernelTable) -> dict[int, Form]:
-    """Forms of more flash by node index, where they save a larger share of instructions than they add of flash.
+    """Forms of more flash by node index, where they save as large a share of cycles as they add of flash, or 3/4 of it.
 
     Of several forms the fastest that pays is taken; longer blocks that do not pay are, while they are few bytes.
     """
     views = {i: graph.view(graph.nodes[i]) for i in chosen}
     functions = _offers(views, target, chosen, table)
-    work = sum(_instructions(views[i], form) for i, form in chosen.items())
+    work = sum(_cycles(views[i], form, target.cycles) for i, form in chosen.items())
     flash = _flash_bytes(chosen.values()) if functions else 0
     taken, left = [], []
     for offers in functions:
-        pays = (o for o in offers if o.saved * flash >= (o.params + _CODE_WEIGHT * o.code) * work)
+        pays = (o for o in offers if _TIME_WEIGHT * o.saved * flash >= (o.params + _CODE_WEIGHT * o.code) * work)
         found = next(pays, None)
         taken += [found] if found else []
         left += [o for o in offers if not found and o.code and not o.params][:1]
@@ -104,7 +110,7 @@ def _paying(graph: Graph, target: Target, chosen: Mapping[int, Form], table: Ker
 
 def _said(offer: _Offer, work: float, flash: int) -> str:
     share = (offer.params + offer.code) / flash
-    return f"saves {offer.saved / work:.1%} of the network's instructions for {share:.1%} more flash"
+    return f"saves {offer.saved / work:.1%} of the network's cycles for {share:.1%} more flash"
 
 
 def _within_spare(offers: Sequence[_Offer]) -> Sequence[_Offer]:
@@ -129,11 +135,13 @@ def _offers(
         [dict(zip(layers, forms, strict=True)) for forms in zip(*layers.values(), strict=True)]
         for layers in functions.values()
     )
-    return [[_offer(views, chosen, forms) for forms in ranks] for ranks in by_rank if ranks]
+    return [[_offer(views, target.cycles, chosen, forms) for forms in ranks] for ranks in by_rank if ranks]
 
 
-def _offer(views: Mapping[int, NodeView], chosen: Mapping[int, Form], forms: Mapping[int, Form]) -> _Offer:
-    saved = sum(_instructions(views[i], chosen[i]) - _instructions(views[i], form) for i, form in forms.items())
+def _offer(
+    views: Mapping[int, NodeView], cycles: Cycles | None, chosen: Mapping[int, Form], forms: Mapping[int, Form]
+) -> _Offer:
+    saved = sum(_cycles(views[i], chosen[i], cycles) - _cycles(views[i], form, cycles) for i, form in forms.items())
     params = sum(form.params_bytes - chosen[i].params_bytes for i, form in forms.items())
     i, form = next(iter(forms.items()))
     if form.kernel != chosen[i].kernel:
@@ -164,11 +172,11 @@ def _faster(view: NodeView, chosen: Form, target: Target, table: KernelTable) ->
     return [form for cycles, form in sorted(timed, key=lambda pair: pair[0]) if cycles < most]
 
 
-def _instructions(view: NodeView, form: Form) -> float:
+def _cycles(view: NodeView, form: Form, cycles: Cycles | None) -> float:
     """What a form takes for all rows, about."""
     if form.mix is None:
-        return _OTHER_WORK * _work(view)
-    return form.mix.instructions * math.prod(view.outs[0].shape[:-2])
+        return estimated_cycles(_OTHER_WORK, cycles) * _work(view)
+    return estimated_cycles(form.mix, cycles) * math.prod(view.outs[0].shape[:-2])
 
 
 def _chosen(graph: Graph, target: Target, isa: str, table: KernelTable, goal: str) -> dict[int, Form]:
@@ -177,7 +185,7 @@ def _chosen(graph: Graph, target: Target, isa: str, table: KernelTable, goal: st
     forms = _by_node(graph, lambda view: fastest_first([*table.fitting(view, features)], target.cycles, goal))
     if target.weights.expand:
         return {i: found[0] for i, found in forms.items()}
-    return _within_growth(graph, forms, goal)
+    return _within_growth(graph, forms, target.cycles, goal)
 
 
 def select_kernels(graph: Graph, isa: str, table: KernelTable = TABLE) -> dict[int, Form]:
@@ -201,18 +209,22 @@ def fastest_form(view: NodeView, form: Form, target: Target, table: KernelTable 
 def fastest_first(forms: Sequence[Form], cycles: Cycles | None, goal: str = "balanced") -> Sequence[Form]:
     """The forms of a node, of those that say what they take the one of the least cycles first.
 
-    Without a table of cycles every instruction counts as one.  Goal `memory`: the one of the least scratch; `size`: the
-    order stays, for forms that one function serves come first.  Both take what is `larger` last.
+    Without a table of cycles every instruction counts as one.  Goal `memory`: the one of the least scratch, of those
+    that take a twentieth longer at most; `size`: the order stays, for forms that one function serves come first.  Both
+    take what is `larger` last.
     """
     if goal in ("size", "memory"):
         forms = sorted(forms, key=lambda form: form.larger)
     if not forms or forms[0].mix is None or goal == "size":
         return forms
 
-    def cost(form: Form) -> tuple[int, float]:
-        return form.scratch_bytes if goal == "memory" else 0, estimated_cycles(form.mix or Mix(), cycles)
-
-    best = min((form for form in forms if form.mix is not None), key=cost)
+    timed = [(estimated_cycles(form.mix, cycles), form) for form in forms if form.mix is not None]
+    if goal == "memory":
+        timed = [pair for pair in timed if pair[1].larger == forms[0].larger]
+        most = _MOST_FOR_MEMORY * min(taken for taken, _ in timed)
+        _, best = min((pair for pair in timed if pair[0] <= most), key=lambda pair: (pair[1].scratch_bytes, pair[0]))
+    else:
+        _, best = min(timed, key=lambda pair: pair[0])
     return [best, *(form for form in forms if form is not best)]
 
 
@@ -257,23 +269,35 @@ def _by_node(graph: Graph, fits: Callable[[NodeView], Sequence[Form]]) -> dict[i
     return found
 
 
-def _within_growth(graph: Graph, forms: Mapping[int, Sequence[Form]], goal: str) -> dict[int, Form]:
+def _within_growth(
+    graph: Graph, forms: Mapping[int, Sequence[Form]], cycles: Cycles | None, goal: str
+) -> dict[int, Form]:
     """The fastest form of each node, and the tightest one of layers that the growth allowed is not left for.
 
-    It is given out by falling work per added byte; of equal layers the first by name comes first, so that the order of
-    nodes does not matter.
+    It is given out by falling cycles saved per added byte; of equal layers the first by name comes first, so that the
+    order of nodes does not matter.
     """
-    tight = {i: _tightest(graph.view(graph.nodes[i]), found) for i, found in forms.items()}
+    views = {i: graph.view(graph.nodes[i]) for i in forms}
+    tight = {i: _tightest(views[i], found) for i, found in forms.items()}
     added = {i: found[0].params_bytes - tight[i].params_bytes for i, found in forms.items()}
-    views = {i: graph.view(graph.nodes[i]) for i, more in added.items() if more > 0}
-    left = _most_growth(sum(_as_bytes(graph.view(graph.nodes[i]), form) for i, form in tight.items()), goal)
+    worth = {
+        i: _saved(views[i], tight[i], forms[i][0], cycles) / Fraction(more) for i, more in added.items() if more > 0
+    }
+    left = _most_growth(sum(_as_bytes(views[i], form) for i, form in tight.items()), goal)
     chosen = {i: found[0] for i, found in forms.items()}
-    for i in sorted(views, key=lambda i: (Fraction(-_work(views[i]), added[i]), views[i].name)):
+    for i in sorted(worth, key=lambda i: (-worth[i], views[i].name)):
         if added[i] <= left:
             left -= added[i]
         else:
             chosen[i] = tight[i]
     return chosen
+
+
+def _saved(view: NodeView, tight: Form, fast: Form, cycles: Cycles | None) -> Fraction:
+    """Cycles that the fast form saves over the tight one: by the layer's work where one does not say what it takes."""
+    if tight.mix is None or fast.mix is None:
+        return Fraction(estimated_cycles(_OTHER_WORK, cycles)) * _work(view)
+    return Fraction(_cycles(view, tight, cycles) - _cycles(view, fast, cycles))
 
 
 def spare_growth(

@@ -104,7 +104,9 @@ def _window(op: Conv2D, features: Features) -> Loop | None:
 
 def _slide(rows: int, w: Window) -> Loop | None:
     """The best of the blocks of a long row that SMLAD sums, without what outputs take; None where there are none."""
-    counted = ThreeByThree("s8", wide=False) if (rows, w.size) == (3, 3) else WindowSlides(rows, w.size, 0, "s8")
+    counted = (
+        ThreeByThree("single", "s8", wide=False) if (rows, w.size) == (3, 3) else WindowSlides(rows, w.size, 0, "s8")
+    )
     along = Window(w.size, min(w.stride, w.size))
     width = (_LONG_ROW - 1) * along.stride + along.size
     blocks = choose_blocks(counted, along, (1, rows, width, 1), (1, 1, _LONG_ROW, 1)) if counted.most > 0 else None

@@ -30,7 +30,7 @@ from codegen.laws import differences, feeds, make_project, sources_of
 from codegen.ops import Conv2D
 from codegen.process import check_program
 from codegen.toolkit import HOUSE, Toolkit
-from tests.contract.test_panels import conv, equals_golden
+from tests.contract.test_panels import PANELS, conv, equals_golden
 from tests.contract.test_slides import depthwise
 from tests.support.graphs import Sketch
 from tests.support.sanitizers import REPORTS
@@ -131,7 +131,7 @@ def graph_of(layers: Layers) -> Graph:
 @pytest.mark.parametrize("layers", EACH)
 def test_they_serve_all_bounds(layers: Layers) -> None:
     graph = graph_of(layers)
-    tools = ONLY_WINDOWS if layers is window_slides else HOUSE
+    tools = ONLY_WINDOWS if layers is window_slides else PANELS
     forms = [find_form(graph.view(node), "armv7em", tools.table) for node in graph.nodes]
     assert {form and form.kernel for form in forms} == KERNELS[layers]
     limits = {"limited"} if layers is panels else {"limited", "floor_s8", "floor_u7", "floor_u8"}
@@ -160,7 +160,7 @@ def test_outputs_reach_most_bounds(layers: Layers) -> None:
 
 @pytest.mark.parametrize(("layers", "level"), [(panels, "armv7em_wide"), *((layers, "armv7em") for layers in EACH)])
 def test_blocks_of_assembly_equal_golden(layers: Layers, level: str, tmp_path: Path) -> None:
-    equals_golden(graph_of(layers), level, {}, tmp_path, ONLY_WINDOWS if layers is window_slides else HOUSE)
+    equals_golden(graph_of(layers), level, {}, tmp_path, ONLY_WINDOWS if layers is window_slides else PANELS)
 
 
 def twins_equal_golden(graph: Graph, tmp_path: Path, tools: Toolkit = HOUSE) -> None:
@@ -176,7 +176,7 @@ def twins_equal_golden(graph: Graph, tmp_path: Path, tools: Toolkit = HOUSE) -> 
 
 @pytest.mark.parametrize("layers", EACH)
 def test_portable_twins_equal_golden(layers: Layers, tmp_path: Path) -> None:
-    twins_equal_golden(graph_of(layers), tmp_path, ONLY_WINDOWS if layers is window_slides else HOUSE)
+    twins_equal_golden(graph_of(layers), tmp_path, ONLY_WINDOWS if layers is window_slides else PANELS)
 
 
 @pytest.mark.parametrize(("kind", "low", "high"), [(kind, *bounds) for kind, bounds in TURNS])

@@ -27,6 +27,15 @@ from tests.support.graphs import Sketch, random_array, spread_requant
 from tests.support.tools import require_tool
 
 
+def without(*kernels: str) -> Toolkit:
+    """The house without some kernels, on weights of 8 bits and of 16, that small layers may have instead."""
+    left = tuple(k for k in TABLE.kernels if k.name.removesuffix("_wide") not in kernels)
+    return replace(HOUSE, table=replace(TABLE, kernels=left))
+
+
+PANELS = without("blocked_conv", "blocked_depthwise", "dsp_pointwise", "dsp_conv2d")
+
+
 def conv(
     s: Sketch, x: str, outputs: int, window: tuple[Window, Window], mode: Mode, y: DType, low: bool = False
 ) -> str:
@@ -76,7 +85,7 @@ def panels() -> Graph:
 def test_panels_serve_all_of_them() -> None:
     graph = panels()
     for level in ("armv7em", "armv7em_wide"):
-        forms = [find_form(graph.view(node), level) for node in graph.nodes]
+        forms = [find_form(graph.view(node), level, PANELS.table) for node in graph.nodes]
         assert {form.kernel.removesuffix("_wide") for form in forms if form} == {"dsp_panels", "dsp_window_panels"}
     assert {form.context.rq.form for form in forms if form} >= {"lined", "tflite"}
 
@@ -107,7 +116,7 @@ def equals_golden(
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(("level", "defined"), [("armv7em", {}), ("armv7em_wide", {"LAM_SMALL": "1"})])
 def test_panels_of_assembly_equal_golden(level: str, defined: dict[str, str], tmp_path: Path) -> None:
-    equals_golden(panels(), level, defined, tmp_path)
+    equals_golden(panels(), level, defined, tmp_path, PANELS)
 
 
 @pytest.mark.one_in(2)
@@ -116,11 +125,11 @@ def test_large_columns_are_whole_where_there_is_room(level: str, defined: dict[s
     """Those of `roomier` take more scratch and no kernel row at a time, and give the same."""
     s = Sketch("kernels")
     graph = s.graph(*shared(s, (64, 80)))
-    for form in (find_form(graph.view(node), level) for node in graph.nodes):
+    for form in (find_form(graph.view(node), level, PANELS.table) for node in graph.nodes):
         assert form
         assert form.context.by_row
     views = [graph.view(node) for node in graph.nodes]
-    pairs = [(form, TABLE.roomier(view, form)) for view in views if (form := find_form(view, level))]
+    pairs = [(form, TABLE.roomier(view, form)) for view in views if (form := find_form(view, level, PANELS.table))]
     assert all(more and not more.context.by_row for _, more in pairs)
     assert all(more and more.scratch_bytes > form.scratch_bytes for form, more in pairs)
     kernels = tuple(replace(kernel, make=kernel.roomier or kernel.make) for kernel in TABLE.kernels)
@@ -135,6 +144,6 @@ def test_a_column_made_in_registers_takes_no_bytes_beside_it(level: str) -> None
     for name, span in (("bare", bare), ("padded", padded)):
         conv(s, s.input((1, 3, 9, 3), name=name), 4, (bare, span), "single", DType.S8)
     graph = s.graph(*(node.outputs[0] for node in s.nodes))
-    forms = [find_form(graph.view(node), level) for node in graph.nodes]
+    forms = [find_form(graph.view(node), level, PANELS.table) for node in graph.nodes]
     edges = [sum(part.bytes for part in form.scratch if part.name == "edge") for form in forms if form]
     assert edges == [0, 27]

@@ -59,7 +59,7 @@ def test_packed_weights_are_hardly_larger(model: str) -> None:
 
 def paid_for(graph: Graph, forms: Mapping[int, Form]) -> int:
     """What wide weights add to layers that pay for it with instructions, as their kernel's reason says."""
-    paid = {i: form for i, form in forms.items() if "of the network's instructions for" in form.why}
+    paid = {i: form for i, form in forms.items() if "of the network's cycles for" in form.why}
     return sum(packing_growth(form, graph.view(graph.nodes[i])) for i, form in paid.items())
 
 

@@ -15,6 +15,7 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
 from codegen.ir.shape import row_pixels
 from codegen.kernels.conv2d import inner_columns, is_pointwise
+from codegen.kernels.dsp.panel_mix import columns_mix, spread_mix
 from codegen.kernels.dsp.words import pack_few, pack_words, words_of
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant, filled
 from codegen.kernels.kernel import Fit, Kernel
@@ -174,7 +175,14 @@ def _fit_pointwise(node: Node, wide: bool) -> Fit | None:
         return None
     context = ColumnContext(*_column_numbers(node, sums), *_weight_numbers(sums, wide))
     columns = Scratch("columns", _columns_bytes(node, max(2, context.last)))
-    return Fit(context, _params(node, sums, 2, wide), (columns,), _why(node, context), headers=_headers(context))
+    mix = None if context.bits else _columns_mix(context, row_pixels(node.outs[0].shape))
+    params, why = _params(node, sums, 2, wide), _why(node, context)
+    return Fit(context, params, (columns,), why, headers=_headers(context), mix=mix)
+
+
+def _columns_mix(k: ColumnContext, width: int) -> Mix:
+    """What a row takes."""
+    return columns_mix(k.groups, width, k.c_out, wide=k.wide) + spread_mix(k.piece).times(width)
 
 
 def _fit_window(node: NodeOf[Conv2D], wide: bool) -> Fit | None:

@@ -6,10 +6,11 @@ them, is more than the products.  Parameters are those of panels, outputs take o
 
 from __future__ import annotations
 
-from codegen.ir.form import Scratch
+from codegen.ir.form import Mix, Scratch
 from codegen.ir.op import NodeOf
 from codegen.ir.shape import row_pixels
 from codegen.kernels.conv2d import is_pointwise
+from codegen.kernels.dsp.panel_mix import spread_mix
 from codegen.kernels.dsp.panels import assembly_sums, stream
 from codegen.kernels.fast import FastRequant
 from codegen.kernels.kernel import Fit, Kernel
@@ -53,7 +54,29 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     weights = stream(sums, rq, groups=_INPUTS // 4, pieces=1, wide=False)
     why = f"{most} pixels x 1 channel, whose weights stay in registers, SMLAD on inputs widened once per pixel"
     columns = Scratch("columns", _COLUMN_BYTES * most)
-    return Fit(k, (weights,), (columns,), why, in_place=True, larger=True)
+    return Fit(
+        k,
+        (weights,),
+        (columns,),
+        why,
+        mix=_mix(k, node.outs[0].elements // channels, pixels),
+        in_place=True,
+        larger=True,
+    )
+
+
+def _mix(k: EightContext, pixels: int, width: int) -> Mix:
+    """What a row takes, counted in the assembly, of so many pixels in a call.
+
+    An output, and a channel of the pixels that it stays for.
+    """
+    output = Mix(other=1.25, store=1, multiple=1, moved=4, multiply_add=5, taken=0.25)
+    channel = Mix(other=8, load=5, load_next=5, store=1.5, multiple=1, moved=2, taken=2)
+    turns = -(-pixels // k.most)
+    widened = spread_mix(_INPUTS * pixels)
+    call = Mix(other=12, load=1, store=1, multiple=6, moved=20, taken=3).times(turns)
+    whole = widened + call + (output.times(pixels) + channel.times(turns)).times(k.c_out)
+    return whole.times(width / pixels)
 
 
 EIGHTS: Kernel[Conv2D | Dense] = Kernel(

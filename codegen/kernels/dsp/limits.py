@@ -65,6 +65,15 @@ def _limits(requant: Requant, kind: str, by: int) -> Field:
     return Field("limits", word, about="of the output, of lam_armv7em_byte.h")
 
 
+_BYTE = {"lined": 1, "low": 3, "single": 3, "raised": 4, "tflite": 4}
+"""Instructions from a sum to its byte, beside the product and the store, by form."""
+
+
+def byte_instructions(form: str) -> int:
+    """Of a form, for each output."""
+    return _BYTE[form]
+
+
 def added_instructions(saturate: str) -> tuple[int, int]:
     """Of a type, for each output and for each channel of a block."""
     return (_ADDED[saturate], _AROUND) if saturate in _ADDED else (0, 0)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from codegen.ir.form import Field, Scratch, Told
+from codegen.ir.form import Field, Mix, Scratch, Told
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, Requant
 from codegen.ir.shape import row_pixels
@@ -19,6 +19,7 @@ from codegen.kernels.common import range_field
 from codegen.kernels.conv2d import inner_columns, is_pointwise
 from codegen.kernels.dsp.factors import Factors, factors_of, with_line
 from codegen.kernels.dsp.limits import InBytes, in_bytes
+from codegen.kernels.dsp.panel_mix import Panel, cut, edge_mix, joined_mix, shared_mix, spread_mix
 from codegen.kernels.dsp.words import panel_words
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant, filled, takes_one_product
 from codegen.kernels.kernel import Fit, Kernel
@@ -88,6 +89,19 @@ class PanelContext(PixelSizes):
         if self.kind:
             return (f"lam_armv7em_panel_{self.kind}.h",)
         return ("lam_armv7em_panel_wide.h",) if self.wide else ()
+
+    def panels_mix(self, pixels: int) -> Mix:
+        """What the panels of so many pixels in a call take, with columns that read no padding."""
+        panels = ((self.panel(p).channels(self.c_out) + self.columns(p), n) for p, n in cut(pixels))
+        return sum((each.times(n) for each, n in panels), Mix())
+
+    def panel(self, pixels: int) -> Panel:
+        """What one of so many pixels is, as far as its instructions go."""
+        return Panel(pixels, self.groups, self.wide, self.shifted, self.rq.form or "tflite", self.rq.saturate)
+
+    def columns(self, pixels: int) -> Mix:
+        """What makes those of a panel."""
+        return spread_mix(self.piece).times(pixels)
 
     @property
     def suffix(self) -> str:
@@ -236,6 +250,31 @@ class WindowPanelContext(PanelContext):
         return self.right - 3
 
     @property
+    def mix(self) -> Mix:
+        """What a row takes."""
+        edges = edge_mix(self.piece).times(self.kernel_h * self.pieces * (self.width - (self.right - self.left)))
+        if not self.by_row:
+            return self.panels_mix(self.width) + edges
+        rows = self.kernel_h
+        panels = (
+            (self.panel(pixels).waiting(self.c_out, rows) + self.columns(pixels).times(rows)).times(n)
+            for pixels, n in cut(self.width)
+        )
+        return sum(panels, edges)
+
+    def columns(self, pixels: int) -> Mix:
+        """What makes those of a panel, where they read no padding."""
+        if self.in_words:
+            return joined_mix(len(self.words), sum(map(len, self.words))).times(pixels)
+        if pixels == _MOST_PIXELS and self.shared:
+            return shared_mix(self.piece, self.step).times(self.depth)
+        copied = Mix(other=6, load=0.25 * self.piece, store=0.25 * self.piece) if self.joined else Mix()
+        pieces = self.depth * self.pieces
+        if self.joined:
+            return (copied.times(pieces) + spread_mix(self.joined, straight=self.straight)).times(pixels)
+        return spread_mix(self.piece, straight=self.straight).times(pieces * pixels)
+
+    @property
     def row_bytes(self) -> int:
         """Bytes of a kernel row's pieces."""
         return self.pieces * self.piece
@@ -296,7 +335,9 @@ def _fit_pointwise(node: Node, wide: bool) -> Fit | None:
     columns = Scratch("columns", 8 * _MOST_PIXELS * groups, least=8 * _at_a_time(width) * groups)
     weights = stream(sums, rq, groups=groups, pieces=1, wide=wide)
     params = (weights, _range(sums.op.requant), *found.limits, *(sums.shift_fields() if shifted else ()))
-    return Fit(k, params, (columns,), _why(node, k, 4 * groups), headers=k.headers, in_place=True)
+    pixels = y.elements // k.c_out  # all in one call; one alone is for dense kernels, whose code is shorter
+    mix = k.panels_mix(pixels).times(width / pixels) if pixels > 1 else None
+    return Fit(k, params, (columns,), _why(node, k, 4 * groups), headers=k.headers, mix=mix, in_place=True)
 
 
 def _at_a_time(width: int) -> int:
@@ -307,13 +348,13 @@ def _at_a_time(width: int) -> int:
 def _fit_window(node: NodeOf[Conv2D], wide: bool, *, whole: bool = False) -> Fit | None:
     """Of large columns one kernel row at a time; or, of those alone, with `whole` columns."""
     found = _sums(node, wide)
-    if found is None or node.op.groups != 1 or (whole and not _is_large(node)):
+    if found is None or node.op.groups != 1 or is_pointwise(node.op) or (whole and not _is_large(node)):
         return None
     by_row = not whole and _is_large(node)
-    own = _by_row(*found, wide=wide) if by_row else _in_assembly(*found, wide=wide)
-    if own is None:
+    bytes_ = _by_row(*found, wide=wide) if by_row else _in_assembly(*found, wide=wide)
+    if bytes_ is None:
         return None
-    sums, rq = own.sums, own.rq
+    sums, rq = bytes_.sums, bytes_.rq
     k = _window_context(node, sums, rq, wide, by_row=by_row)
     piece = Scratch("edge", k.edge_bytes)
     headers = (*(("lam_gather.h",) if k.has_edges else ()), *(("lam_armv7em.h",) if k.in_words else ()))
@@ -321,11 +362,14 @@ def _fit_window(node: NodeOf[Conv2D], wide: bool, *, whole: bool = False) -> Fit
     scratch = (Scratch("columns", 4 * k.column_words), Scratch("sums", 4 * k.sums_words), piece)
     why = _why(node, k, 4 * k.groups * (k.kernel_h if k.by_row else 1))
     if k.by_row:
-        return Fit(k, (*_by_row_params(sums, k), *zero), scratch, why, headers=(*headers, *k.headers, *k.rq.headers))
+        own = (*headers, *k.headers, *k.rq.headers)
+        return Fit(k, (*_by_row_params(sums, k), *zero), scratch, why, headers=own, mix=k.mix)
     pieces = 1 if k.joined else k.kernel_h * k.pieces
     weights = stream(sums, rq, groups=k.groups, pieces=pieces, wide=wide)
-    params = (weights, _range(sums.op.requant), *own.limits, *(sums.shift_fields() if k.shifted else ()), *zero)
-    return Fit(k, params, scratch, why, headers=(*headers, *k.headers))
+    params = (weights, _range(sums.op.requant), *bytes_.limits, *(sums.shift_fields() if k.shifted else ()), *zero)
+    # few bytes are copied and widened as the compiler likes: what that takes is not known well enough
+    mix = None if k.joined or k.piece < _TURN or k.c_out < _TURN else k.mix
+    return Fit(k, params, scratch, why, headers=(*headers, *k.headers), mix=mix)
 
 
 def _by_row(sums: Weighted, rq: FastRequant, *, wide: bool) -> InBytes | None:

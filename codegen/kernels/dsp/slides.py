@@ -24,7 +24,7 @@ from codegen.kernels.blocked.registers import Choice, Slide, covers
 from codegen.kernels.common import range_field
 from codegen.kernels.conv2d import is_depthwise
 from codegen.kernels.dsp.factors import factors_of, with_line
-from codegen.kernels.dsp.limits import InBytes, added_instructions, in_bytes
+from codegen.kernels.dsp.limits import InBytes, added_instructions, byte_instructions, in_bytes
 from codegen.kernels.dsp.words import pack_row_pairs, row_pair_bytes
 from codegen.kernels.fast import FastRequant, fast_requant
 from codegen.kernels.kernel import Fit, Kernel
@@ -129,8 +129,12 @@ def _step(column: Input, pixels: int) -> Step:
 
 @record
 class ThreeByThree:
-    """Rows are in registers; `saturate` names the type that outputs are saturated to, `wide` weights have 16 bits."""
+    """Rows are in registers; `saturate` names the type that outputs are saturated to, `wide` weights have 16 bits.
 
+    `form`: how sums become outputs.
+    """
+
+    form: str
     saturate: str
     wide: bool
     most: int = MOST_PIXELS
@@ -140,7 +144,8 @@ class ThreeByThree:
         inside, n = inside_of(variant), variant.pixels
         outside = len(variant.inputs) - inside
         columns = Mix(other=inside, load=1.5 * inside + 2 * outside, load_next=1.5 * inside)
-        ends = Mix(other=2 + 3 * n, load=3, store=2 + n, multiple=1, moved=2, multiply_add=7 * n, taken=1)
+        byte = byte_instructions(self.form) * n
+        ends = Mix(other=2 + byte, load=3, store=2 + n, multiple=1, moved=2, multiply_add=7 * n, taken=1)
         weights = Mix(load_next=1, multiple=2, moved=4) if self.wide else Mix(other=4, load_next=4)
         return columns + ends + weights + limits_mix(self.saturate, n)
 
@@ -161,11 +166,11 @@ def _fit(node: NodeOf[Conv2D], *, small: bool = False) -> Fit | None:
     if found is None or found.sums.bits or (node.op.h.size, node.op.w.size) != (3, 3):
         return None
     wide = found.sums.weights.dtype != np.int8
-    counted = ThreeByThree(found.rq.saturate, wide)
+    rq = with_line(found.sums, found.rq, node.ins[0].shape[3] - 1, 32 if wide else _BIAS_BITS)
+    counted = ThreeByThree(rq.form, rq.saturate, wide)
     blocks = choose_blocks(counted, node.op.w, node.ins[0].shape, node.outs[0].shape, small=small)
     if blocks is None:
         return None
-    rq = with_line(found.sums, found.rq, node.ins[0].shape[3] - 1, 32 if wide else _BIAS_BITS)
     k = SlideContext(found.sums.x.value, node.ins[0].shape[3], node.op.w.stride, *blocks, rq, wide)
     wider = ", weights of 16 bits" if wide else ""
     return fit_of(node, found, k, row_mix(counted, blocks, k.channels), wider)

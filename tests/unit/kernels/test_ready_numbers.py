@@ -93,7 +93,16 @@ def test_sums_of_two_pixels_lie_channel_by_channel() -> None:
 def test_buffers_of_four_rows_repeat_the_last_row() -> None:
     sizes = {"channels": 22, "w_in": 8, "w_out": 8, "kernel_h": 6, "kernel_w": 3, "stride": 1, "dilation": 1, "pad": 1}
     k = MveDepthwiseContext(
-        mode="single", each=False, head=4, bounds="NEITHER", few=False, own=False, flip=0, tile=4, **sizes
+        mode="single",
+        each=False,
+        head=4,
+        bounds="NEITHER",
+        few=False,
+        own=False,
+        shifted=False,
+        flip=0,
+        tile=4,
+        **sizes,
     )
     assert [k.rows_of(plane) for plane in range(k.planes)] == [(0, 1, 2, 3), (4, 5, 5, 5)]
     assert [k.has_four(plane) for plane in range(k.planes)] == [True, False]

@@ -50,8 +50,9 @@ _SPARE_CODE_BYTES = 1024
 """By how much they may be longer in any case: a network of few functions is not kept from fast ones."""
 _OTHER_WORK = Mix(other=1, load=1, multiply_add=1)
 """What a product, or an element, takes of kernels that do not say what a row takes."""
-_MOST_FOR_MEMORY = 1.05
-"""Over the cycles of the fastest form, what one of less scratch may take where memory is short."""
+_HARDLY_LONGER, _LONGER = 1.05, 1.5
+"""Over the cycles of the fastest form, what one of less scratch may take where memory is short, and what one of half
+its scratch: windows without planes of Winograd's pairs, and not plain C in place of SMLAD's panels."""
 
 
 def choose_kernels(
@@ -59,7 +60,7 @@ def choose_kernels(
 ) -> dict[int, Form]:
     """Form by node index, views left out: the fastest ones whose parameters grow by no more than the target allows.
 
-    Goal `memory`: of forms that say what they take, and take hardly longer than the fastest, the one of the least
+    Goal `memory`: of forms that say what they take, and are not far slower than the fastest, the one of the least
     scratch; `size`: the first one of the table.
 
     Raises with every node that has none.
@@ -210,8 +211,8 @@ def fastest_first(forms: Sequence[Form], cycles: Cycles | None, goal: str = "bal
     """The forms of a node, of those that say what they take the one of the least cycles first.
 
     Without a table of cycles every instruction counts as one.  Goal `memory`: the one of the least scratch, of those
-    that take a twentieth longer at most; `size`: the order stays, for forms that one function serves come first.  Both
-    take what is `larger` last.
+    that take a twentieth longer at most, or half as long again with half the scratch; `size`: the order stays, for
+    forms that one function serves come first.  Both take what is `larger` last.
     """
     if goal in ("size", "memory"):
         forms = sorted(forms, key=lambda form: form.larger)
@@ -220,12 +221,21 @@ def fastest_first(forms: Sequence[Form], cycles: Cycles | None, goal: str = "bal
 
     timed = [(estimated_cycles(form.mix, cycles), form) for form in forms if form.mix is not None]
     if goal == "memory":
-        timed = [pair for pair in timed if pair[1].larger == forms[0].larger]
-        most = _MOST_FOR_MEMORY * min(taken for taken, _ in timed)
-        _, best = min((pair for pair in timed if pair[0] <= most), key=lambda pair: (pair[1].scratch_bytes, pair[0]))
+        best = _leanest([pair for pair in timed if pair[1].larger == forms[0].larger])
     else:
         _, best = min(timed, key=lambda pair: pair[0])
     return [best, *(form for form in forms if form is not best)]
+
+
+def _leanest(timed: Sequence[tuple[float, Form]]) -> Form:
+    """The form of the least scratch, of those that are not far slower than the fastest; with each, its cycles."""
+    fastest, its = min(timed, key=lambda pair: pair[0])
+    bearable = [
+        (taken, form)
+        for taken, form in timed
+        if taken <= (_LONGER if 2 * form.scratch_bytes <= its.scratch_bytes else _HARDLY_LONGER) * fastest
+    ]
+    return min(bearable, key=lambda pair: (pair[1].scratch_bytes, pair[0]))[1]
 
 
 def estimated_cycles(mix: Mix, cycles: Cycles | None) -> float:

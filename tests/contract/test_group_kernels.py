@@ -11,17 +11,17 @@ import pytest
 from onnx import TensorProto, numpy_helper
 
 from codegen import api
-from codegen.emulator import build_and_run
 from codegen.ir.graph import Graph
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType, TensorType
 from codegen.kernels import find_form
-from codegen.laws import differences, graph_of, make_project, sources_of
+from codegen.laws import differences, graph_of, make_project
 from codegen.ops import Dense, make_requant
 from codegen.target import load_target
 from tests.contract.case import S8, in_modes, ints, q, t
 from tests.contract.cases import packed
 from tests.contract.test_x86_kernels import BUILDS
+from tests.support.emulated import selftest_on
 from tests.support.onnx_files import onnx_model, ports_of
 from tests.support.sanitizers import TRAPS
 from tests.support.tools import require_tool
@@ -56,15 +56,8 @@ def test_c_for_x86_equals_golden(build: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("chip", ["cortex-m4", "cortex-m55", "cortex-m3", "rv32imc"])
 def test_c_equals_golden_on_the_emulated_chip(chip: str, tmp_path: Path) -> None:
-    target = load_target(chip)
-    assert target.toolchain
-    assert target.board
-    require_tool(target.toolchain.cc, target.toolchain.size, target.board.emulator[0])
-    sources, folders = sources_of(make_project(cases(), tmp_path, target.isa))
-    main = tmp_path / "main.c"
-    main.write_text("int kernels_selftest(void);\nint main(void)\n{\n    return kernels_selftest() != 0;\n}\n")
-    done = build_and_run(target, [*sources, main], folders, {}, timeout_s=300, workdir=tmp_path / "build")
-    assert done.exit_code == 0
+    project = make_project(cases(), tmp_path, load_target(chip).isa)
+    assert selftest_on(chip, project).exit_code == 0
 
 
 @pytest.mark.parametrize("level", KERNELS)

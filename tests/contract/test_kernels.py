@@ -19,7 +19,6 @@ import numpy as np
 import pytest
 from _pytest.mark import ParameterSet
 
-from codegen.emulator import build_and_run
 from codegen.host import WARNINGS
 from codegen.ir.graph import Graph
 from codegen.ir.op import NodeOf, NodeView, Op
@@ -37,6 +36,7 @@ from tests.contract.case import S8, S16, Case, q, t
 from tests.contract.cases import cases, in_one_mode
 from tests.contract.random_cases import random_cases
 from tests.support.chips import ONE_OF_EACH_CORE
+from tests.support.emulated import selftest_on
 from tests.support.sanitizers import REPORTS, TRAPS
 from tests.support.tools import require_tool
 
@@ -265,16 +265,8 @@ PARTS = 4
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("name", ROOMY)
 def test_self_test_passes_on_the_emulated_chip(name: str, part: int, tmp_path: Path) -> None:
-    target = load_target(name)
-    project = make_project(build_graph(cases()[part::PARTS]), tmp_path, target.isa)
-    assert target.toolchain
-    assert target.board
-    require_tool(target.toolchain.cc, target.toolchain.size, target.board.emulator[0])
-    main = tmp_path / "main.c"
-    main.write_text("int kernels_selftest(void);\nint main(void)\n{\n    return kernels_selftest() != 0;\n}\n")
-    sources, folders = sources_of(project)
-    result = build_and_run(target, [*sources, main], folders, {}, timeout_s=300, workdir=tmp_path / "build")
-    assert result.exit_code == 0
+    project = make_project(build_graph(cases()[part::PARTS]), tmp_path, load_target(name).isa)
+    assert selftest_on(name, project).exit_code == 0
 
 
 def test_accumulators_that_no_mode_can_requantize_are_refused() -> None:

@@ -12,14 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from codegen.ir.form import Form
-from codegen.ir.graph import Graph
 from codegen.ir.quant import MODES
-from codegen.kernels import find_form
 from codegen.laws import differences, make_project
 from codegen.laws import graph_of as build_graph
 from tests.contract.case import S8, U8, Case, t, window
-from tests.contract.test_mve_zeros import LEVEL, equal_on_the_chip
+from tests.contract.test_mve_zeros import LEVEL, equal_on_the_chip, forms_of
 from tests.contract.test_x86_kernels import ONE, SAME, conv
 from tests.support.sanitizers import REPORTS
 from tests.support.tools import require_tool
@@ -76,11 +73,6 @@ def cases() -> list[Case]:
         found += [in_shifted(*each) for each in zip(dense, cycle(ZEROS), strict=False)]
         found += [in_shifted(*each) for each in zip(windows, (1, 77, 127, 203, 255, 129), strict=True)]
     return found
-
-
-def forms_of(graph: Graph) -> list[Form]:
-    found = [find_form(graph.view(node), LEVEL) for node in graph.nodes]
-    return [form for form in found if form is not None]
 
 
 def test_every_case_has_a_shift_and_every_form_is_among_them() -> None:

@@ -6,19 +6,17 @@ Each form, with what it leaves over: chunks of inputs, pixels, channels, rows th
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from codegen.emulator import build_and_run
 from codegen.ir.form import Form
 from codegen.ir.graph import Graph
 from codegen.ir.quant import MODES
 from codegen.kernels import find_form
 from codegen.laws import graph_of as build_graph
-from codegen.laws import make_project, sources_of
-from codegen.target import load_target
+from codegen.laws import make_project
 from tests.contract.case import S8, U8, Case, t, window
 from tests.contract.test_kernels import differences, in_one_mode
 from tests.contract.test_x86_kernels import ONE, SAME, conv, in_few, in_own
+from tests.support.emulated import selftest_on
 from tests.support.sanitizers import REPORTS
 from tests.support.tools import require_tool
 
@@ -84,19 +82,9 @@ def test_they_equal_golden_in_plain_c(tmp_path: Path) -> None:
 
 def equal_on_the_chip(given: list[Case], tmp_path: Path) -> bool:
     """Whether the cases equal golden on the emulated chip, in one mode each, for size and for speed."""
-    target = load_target(CHIP)
-    assert target.toolchain
-    assert target.board
-    require_tool(target.toolchain.cc, target.toolchain.size, target.board.emulator[0])
-    main = tmp_path / "main.c"
-    main.write_text("int kernels_selftest(void);\nint main(void)\n{\n    return kernels_selftest() != 0;\n}\n")
-    codes = []
-    for level in ("-Os", "-O3"):
-        folder = tmp_path / level
-        sources, folders = sources_of(make_project(build_graph(in_one_mode(given)), folder, LEVEL))
-        how: dict[str, Any] = {"timeout_s": 300.0, "opt_level": level, "workdir": folder / "build"}
-        codes.append(build_and_run(target, [*sources, main], folders, {}, **how).exit_code)
-    return codes == [0, 0]
+    graph = build_graph(in_one_mode(given))
+    ran = [selftest_on(CHIP, make_project(graph, tmp_path / level, LEVEL), opt_level=level) for level in ("-Os", "-O3")]
+    return [done.exit_code for done in ran] == [0, 0]
 
 
 def test_they_equal_golden_on_the_emulated_chip(tmp_path: Path) -> None:

@@ -10,19 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from codegen.emulator import build_and_run
 from codegen.ir.graph import Graph
 from codegen.ir.quant import MODES, Mode
 from codegen.kernels import find_form
 from codegen.kernels.lanes import LANES
 from codegen.laws import graph_of as build_graph
-from codegen.laws import make_project, sources_of
+from codegen.laws import make_project
 from codegen.ops import Conv2D
-from codegen.target import load_target
 from tests.contract.case import S8, Case, sums, t, window
 from tests.contract.test_kernels import in_one_mode
 from tests.contract.test_x86_kernels import SAME, cases, conv, few_cases, fused, own_cases, packing
-from tests.support.tools import require_tool
+from tests.support.emulated import selftest_on
 
 CHIPS = ("aarch64", "aarch64-dot")
 
@@ -99,12 +97,4 @@ def test_all_run_there(chip: str, made_for: str, tmp_path: Path) -> None:
 
 def ran(graph: Graph, chip: str, made_for: str, folder: Path) -> int:
     """The exit code of the self-test, made for one chip and run on another."""
-    target = load_target(chip)
-    assert target.toolchain
-    assert target.board
-    require_tool(target.toolchain.cc, target.toolchain.size, target.board.emulator[0])
-    main = folder / "main.c"
-    main.write_text("int kernels_selftest(void);\nint main(void)\n{\n    return kernels_selftest() != 0;\n}\n")
-    sources, folders = sources_of(make_project(graph, folder, made_for))
-    how = {"timeout_s": 300.0, "opt_level": "-O1", "workdir": folder / "build"}
-    return build_and_run(target, [*sources, main], folders, {}, **how).exit_code
+    return selftest_on(chip, make_project(graph, folder, made_for), opt_level="-O1").exit_code

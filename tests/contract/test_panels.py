@@ -14,17 +14,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from codegen.emulator import build_and_run
 from codegen.ir.graph import Graph
 from codegen.ir.quant import DType, Mode, Quant
 from codegen.ir.shape import Window
 from codegen.kernels import TABLE, find_form
 from codegen.ops import Conv2D
-from codegen.target import load_target
 from codegen.toolkit import HOUSE, Toolkit
-from tests.contract.test_kernels import make_project, sources_of
+from tests.contract.test_kernels import make_project
+from tests.support.emulated import selftest_on
 from tests.support.graphs import Sketch, random_array, spread_requant
-from tests.support.tools import require_tool
 
 
 def without(*kernels: str) -> Toolkit:
@@ -99,17 +97,8 @@ def equals_golden(
     chip: str = "cortex-m4",
 ) -> None:
     """The kernels of a graph named `kernels`, built for an emulated chip, give what golden gives."""
-    target = load_target(chip)
-    assert target.toolchain
-    assert target.board
-    require_tool(target.toolchain.cc, target.board.emulator[0])
     project = make_project(graph, tmp_path, level, tools)
-    main = tmp_path / "main.c"
-    main.write_text("int kernels_selftest(void);\nint main(void)\n{\n    return kernels_selftest() != 0;\n}\n")
-    sources, folders = sources_of(project)
-    done = build_and_run(
-        target, [*sources, main], folders, defined, opt_level="-O1", timeout_s=120, workdir=tmp_path / "build"
-    )
+    done = selftest_on(chip, project, defines=defined, opt_level="-O1", timeout_s=120)
     assert done.exit_code == 0, done.console
 
 

@@ -17,7 +17,7 @@ from codegen.ir.quant import DType, Mode, Quant
 from codegen.ir.shape import Window
 from codegen.kernels import find_form
 from codegen.ops import Conv2D
-from tests.contract.test_limits import bounded, twins_equal_golden
+from tests.contract.test_bounds import bounded, twins_equal_golden
 from tests.contract.test_panels import PANELS, equals_golden, without
 from tests.support.graphs import Sketch, spread_requant
 

@@ -6,7 +6,7 @@ By that they are weighed against other kernels, by the cycles that the core's fi
 from __future__ import annotations
 
 from codegen.ir.form import Mix
-from codegen.kernels.dsp.limits import added_instructions, byte_instructions
+from codegen.kernels.dsp.bounds import added_instructions, byte_instructions
 from codegen.records import record
 
 _TURN = 16

@@ -17,8 +17,8 @@ from codegen.ir.quant import Array, Requant
 from codegen.ir.shape import row_pixels
 from codegen.kernels.common import range_field
 from codegen.kernels.conv2d import inner_columns, is_pointwise
+from codegen.kernels.dsp.bounds import InBytes, in_bytes
 from codegen.kernels.dsp.factors import Factors, factors_of, with_line
-from codegen.kernels.dsp.limits import InBytes, in_bytes
 from codegen.kernels.dsp.panel_mix import Panel, cut, edge_mix, joined_mix, shared_mix, spread_mix
 from codegen.kernels.dsp.words import panel_words
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant, filled, takes_one_product

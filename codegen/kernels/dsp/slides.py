@@ -23,8 +23,8 @@ from codegen.kernels.blocked.depthwise import Input, Variant, variant_of
 from codegen.kernels.blocked.registers import Choice, Slide, covers
 from codegen.kernels.common import range_field
 from codegen.kernels.conv2d import is_depthwise
+from codegen.kernels.dsp.bounds import InBytes, added_instructions, byte_instructions, in_bytes
 from codegen.kernels.dsp.factors import factors_of, with_line
-from codegen.kernels.dsp.limits import InBytes, added_instructions, byte_instructions, in_bytes
 from codegen.kernels.dsp.words import pack_row_pairs, row_pair_bytes
 from codegen.kernels.fast import FastRequant, fast_requant
 from codegen.kernels.kernel import Fit, Kernel

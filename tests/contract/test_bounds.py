@@ -21,7 +21,7 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import DType, Mode
 from codegen.ir.shape import Window
 from codegen.kernels import find_form
-from codegen.kernels.dsp.limits import in_bytes
+from codegen.kernels.dsp.bounds import in_bytes
 from codegen.kernels.dsp.window_slides import WINDOW_SLIDES
 from codegen.kernels.fast import fast_requant
 from codegen.kernels.table import TABLE

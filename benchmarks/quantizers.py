@@ -135,10 +135,10 @@ def rows(task: Task, scheme: str, recipe: str, wanted: Outputs, folder: Path, ot
         try:
             with contextlib.redirect_stdout(sys.stderr):
                 seconds, megabytes = make(path)
+            found = through(path, task.test, "c" if maker.startswith("Lamina") else "float")
         except (ValueError, RuntimeError, codegen.CompileError) as error:  # a fault of a peer's, or a refusal of ours
             print(f"{scheme:12}{maker:18}  {str(error).splitlines()[0][:90]}", flush=True)
             continue
-        found = through(path, task.test, "c" if maker.startswith("Lamina") else "float")
         moved = changed(wanted, found) if task.classes else None
         db = sqnr(wanted, found)
         yield Row(task.name, scheme, maker, task.score(found, wanted), db, moved, seconds, megabytes)
@@ -155,13 +155,18 @@ def through(path: Path, samples: Array, engine: str) -> Outputs:
 
 
 def _by_onnxruntime(path: Path, samples: Array) -> Outputs:
+    """Raises ValueError for what it cannot load."""
     import onnxruntime
+    from onnxruntime.capi import onnxruntime_pybind11_state as state
 
     onnxruntime.set_default_logger_severity(3)
 
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
-    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    try:
+        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    except (state.Fail, state.InvalidGraph) as error:
+        raise ValueError(str(error)) from error
     (given,) = session.get_inputs()
     made = [session.run(None, {given.name: _fitting(sample[None], given.shape)}) for sample in samples]
     return [np.concatenate(parts) for parts in zip(*made, strict=True)]

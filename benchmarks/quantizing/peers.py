@@ -89,7 +89,10 @@ def by_peer(peer: Peer, python: Path, scheme: str, model: Path, calib: Array, ou
 
 
 def _prepared(model: Path, out: Path) -> Path:
-    """The float network as every tool takes it: one operator set, no weights among the inputs, shapes known."""
+    """The float network as every tool takes it: one operator set, no weights among the inputs, shapes known.
+
+    Nothing says `allowzero` where that is 0 anyway: PPQ keeps it and writes an operator set that has no such word.
+    """
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
     loaded = onnx.load(model)
@@ -100,6 +103,8 @@ def _prepared(model: Path, out: Path) -> Path:
         loaded = onnx.version_converter.convert_version(loaded, _OPSET)
     for number, node in enumerate(loaded.graph.node):
         node.name = node.name or f"{node.op_type}_{number}"
+        for said in [a for a in node.attribute if a.name == "allowzero" and not a.i]:  # for PPQ
+            node.attribute.remove(said)
     onnx.save(loaded, out)
     quant_pre_process(str(out), str(out), skip_symbolic_shape=True)
     return out

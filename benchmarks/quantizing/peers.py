@@ -103,8 +103,11 @@ def _prepared(model: Path, out: Path) -> Path:
         loaded = onnx.version_converter.convert_version(loaded, _OPSET)
     for number, node in enumerate(loaded.graph.node):
         node.name = node.name or f"{node.op_type}_{number}"
-        for said in [a for a in node.attribute if a.name == "allowzero" and not a.i]:  # for PPQ
-            node.attribute.remove(said)
     onnx.save(loaded, out)
     quant_pre_process(str(out), str(out), skip_symbolic_shape=True)
+    loaded = onnx.load(out)
+    for node in loaded.graph.node:
+        for said in [a for a in node.attribute if a.name == "allowzero" and not a.i]:
+            node.attribute.remove(said)
+    onnx.save(loaded, out)
     return out

@@ -1,7 +1,7 @@
 """Mixed precision of a network: what each layer loses and costs, and the bits with which it loses least in a budget.
 
-Decides: that losses are measured layer by layer on real numbers, weights and results apart, and added; and that of the
-candidates which that brings up the judge takes the best that fits.
+Decides: that losses are measured layer by layer on real numbers, weights and results apart, and added; that the front
+runs along what is mixed, flash for weights and memory for results; and that the judge takes the best that fits.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ from codegen.verbs.candidates import ARENA, FLASH, INSTRUCTIONS, KINDS, Candidat
 
 MIXED = "mixed"
 """In place of a number of bits: as many for each layer as serve."""
+_TENSORS = "tensors"
+"""The cost of which the compiler knows nothing: what results take while they are held whole."""
 _READ = {ARENA: BYTES, FLASH: BYTES, INSTRUCTIONS: COUNT}
 _POINTS = 8
 _BYTE = 8
@@ -167,7 +169,7 @@ def mixed(network: Network, judge: Judge, options: Options, how: Mixing) -> tupl
         return network.scheme_of(mixed_asking(network.asking, parts, bits))
 
     compiler = Candidates(network.places, parts, scheme, (options, how.budget, how.toolkit))
-    kinds = (FLASH, *((INSTRUCTIONS,) if INSTRUCTIONS in compiler.most else ()), "tensors")
+    kinds = (FLASH, *((INSTRUCTIONS,) if INSTRUCTIONS in compiler.most else ()), _TENSORS)
     costs = {bits: compiler.by_part(alike(bits)) for bits in how.bits}
     schemes = {bits: scheme(alike(bits)) for bits in how.bits}
     told = None if how.progress is None else partial(_told, how.progress, len(parts))
@@ -175,7 +177,9 @@ def mixed(network: Network, judge: Judge, options: Options, how: Mixing) -> tupl
     found, verdict = best_within(layers, Limits(compiler.most, kinds), compiler)
     if found is None:
         raise BudgetUnreachable(_refusal(verdict), where=options.target)
-    candidates = [*front_of(layers, len(kinds) - 1, _POINTS), dict(found.bits)]
+    fronts = [kinds.index(kind) for kind, given in ((FLASH, how.weights), (_TENSORS, how.activations)) if given]
+    along = [bits for kind in fronts for bits in front_of(layers, kind, _POINTS // len(fronts))]
+    candidates = [bits for at, bits in enumerate((*along, dict(found.bits))) if bits not in along[:at]]
     sqnrs = how.spread.each(judge, [scheme(bits) for bits in candidates])
     points = [_point(bits, compiler(bits), sqnr, layers) for bits, sqnr in zip(candidates, sqnrs, strict=True)]
     best = max((i for i, p in enumerate(points) if p.fits), key=lambda i: (points[i].sqnr, -points[i].wide))
@@ -203,7 +207,7 @@ class _Losing:
         losses = _losses(self.judge, part, {own: schemes[bits] for own, bits in every.items()})
         rows = []
         for bits in every.values():
-            own = {**costs[bits].get(part.name, {}), "tensors": _bytes(self.places, part, schemes[bits])}
+            own = {**costs[bits].get(part.name, {}), _TENSORS: _bytes(self.places, part, schemes[bits])}
             rows.append([own.get(kind, 0) for kind in kinds])
         return Layer(part, tuple(every), Choices(np.array(losses), np.array(rows, np.int64)))
 

@@ -153,3 +153,17 @@ def test_layers_at_the_ends_keep_eight_bits_where_that_is_said(model: Path, tmp_
     assert any(few)
     assert not few[0]
     assert not few[-1]
+
+
+def test_the_front_of_weights_runs_along_flash(model: Path) -> None:
+    """From few bits wherever they save a byte to eight everywhere, each point with bytes of its own."""
+    mixed = api.quantize(model, images(20), weights="mixed", recipe="fast", target=TARGET).report.mixed
+    assert mixed is not None
+    flash = [p.flash_bytes for p in mixed.points]
+    assert None not in flash
+    assert flash == sorted(set(flash))  # type: ignore[type-var]
+    narrow = [p.narrow for p in mixed.points]
+    assert len(narrow) > 2
+    assert narrow == sorted(narrow, reverse=True)
+    assert narrow[-1] == 0
+    assert mixed.chosen.sqnr == max(p.sqnr for p in mixed.points if p.fits)

@@ -225,7 +225,8 @@ def _written(w: Writer, x: Real, part: _Direction, firsts: _Firsts, d: int) -> t
     linear = dense_product(w.ctx, node, x, transposed(part.outer))
     sums = Accum((w.shape(x.value)[0], rows), replace(linear, bias_int=part.outer_bias), (node,))
     steps, batch, _ = w.ctx.real(node.inputs[_X]).shape
-    gates = w.reshaped(write_accumulator(w.ctx, sums, f"{node.outputs[0]}:gates"), (steps, batch, rows))
+    name = f"{node.outputs[0]}:gates{f':{d}' if d else ''}"  # of each direction its own: it says whose numbers they are
+    gates = w.reshaped(write_accumulator(w.ctx, sums, name), (steps, batch, rows))
     inputs = [gates, w.const(part.inner), w.const(part.inner_bias), firsts.hidden(w, d)]
     if part.main.cell == "lstm":
         inputs.append(firsts.cell(w, d))

@@ -115,6 +115,8 @@ def test_a_gru_that_hands_on_nearly_all_of_its_state_stays_within_two_steps(
 def test_both_directions_and_the_last_states(kind: str, outputs: tuple[int, ...], tmp_path: Path) -> None:
     graph = agrees(Cell(kind, directions=2).model(*outputs), tmp_path)
     assert [cell.reverse for cell in cells(graph)] == [False, True]
+    sources = [value.source for value in graph.values.values() if value.source and not value.is_const]
+    assert len(sources) == len(set(sources)), "verify finds a tensor's golden numbers by its source"
 
 
 @pytest.mark.parametrize("kind", GATES)

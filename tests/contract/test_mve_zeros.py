@@ -1,4 +1,4 @@
-"""Helium's kernels on weights of 4 bits with own zero points equal golden, in plain C and on the emulated chip.
+"""Helium's kernels on weights of 4 bits, with own zero points or without, equal golden, in C and on the emulated chip.
 
 Each form, with what it leaves over: chunks of inputs, pixels, channels, rows that are read where they lie, edges.
 """
@@ -15,7 +15,7 @@ from codegen.laws import graph_of as build_graph
 from codegen.laws import make_project
 from tests.contract.case import S8, U8, Case, t, window
 from tests.contract.test_kernels import differences, in_one_mode
-from tests.contract.test_x86_kernels import ONE, SAME, conv, in_few, in_own
+from tests.contract.test_x86_kernels import ONE, SAME, conv, in_few, in_own, packing
 from tests.support.emulated import selftest_on
 from tests.support.sanitizers import REPORTS
 from tests.support.tools import require_tool
@@ -23,7 +23,7 @@ from tests.support.tools import require_tool
 CHIP, LEVEL = "cortex-m55", "armv81m_mve"
 
 
-def cases() -> list[Case]:
+def cases(*, own: bool = True) -> list[Case]:
     found = [
         case
         for mode in MODES
@@ -54,7 +54,8 @@ def cases() -> list[Case]:
             conv(mode, t(S8, 1, 6, 7, 16), SAME, SAME, 16, depthwise=True, single_factor=True, unsigned=True),
         )
     ]
-    return [in_own(in_few(case, -8)) for case in found]
+    few = [in_few(case, -8) for case in found]
+    return [in_own(case) for case in few] if own else few
 
 
 def forms_of(graph: Graph) -> list[Form]:
@@ -82,7 +83,7 @@ def test_they_equal_golden_in_plain_c(tmp_path: Path) -> None:
 
 def equal_on_the_chip(given: list[Case], tmp_path: Path) -> bool:
     """Whether the cases equal golden on the emulated chip, in one mode each, for size and for speed."""
-    graph = build_graph(in_one_mode(given))
+    graph = packing(build_graph(in_one_mode(given)))
     ran = [selftest_on(CHIP, make_project(graph, tmp_path / level, LEVEL), opt_level=level) for level in ("-Os", "-O3")]
     return [done.exit_code for done in ran] == [0, 0]
 
@@ -90,3 +91,14 @@ def equal_on_the_chip(given: list[Case], tmp_path: Path) -> bool:
 def test_they_equal_golden_on_the_emulated_chip(tmp_path: Path) -> None:
     """Both levels of optimization, which unroll otherwise."""
     assert equal_on_the_chip(cases(), tmp_path)
+
+
+def test_without_such_zero_points_they_are_packed_and_equal_golden(tmp_path: Path) -> None:
+    """In plain C in each mode, and on the emulated chip."""
+    require_tool("gcc")
+    graph = packing(build_graph(cases(own=False)))
+    forms = forms_of(graph)
+    assert len(forms) == len(graph.nodes)
+    assert all(form.context.few and not form.context.own for form in forms)
+    assert differences(graph, make_project(graph, tmp_path / "plain", LEVEL), "gcc", f"-O1 {REPORTS}") == []
+    assert equal_on_the_chip(cases(own=False), tmp_path)

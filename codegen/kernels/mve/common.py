@@ -21,6 +21,8 @@ LANES = 4
 CHUNK = 16
 _LEAST_SHIFT, _MOST_SHIFT = 33, 62
 _MOST_RAISED = 6
+LIFT = 4
+"""By how much sums by weights of few bits are shifted to the left, in `single`, before they are requantized."""
 
 
 @record(kw_only=True)
@@ -111,6 +113,11 @@ def is_fast(requant: Requant | None, lift: int = 0) -> bool:
     if requant.mode == "single":
         return all(s + lift >= _LEAST_SHIFT or m == 0 for m, s in steps)
     return requant.mode == "ort" or all(s <= -1 or m == 0 for m, s in steps)
+
+
+def lifts(requant: Requant, lift: int) -> bool:
+    """Whether shifts have room for sums that are shifted to the left first."""
+    return max(requant.shift, default=0) + lift <= _MOST_SHIFT
 
 
 def form_of(requant: Requant) -> str:

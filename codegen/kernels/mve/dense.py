@@ -27,6 +27,7 @@ from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.mve.common import (
     CHUNK,
     LANES,
+    LIFT,
     MVE,
     MveContext,
     bounds_of,
@@ -35,6 +36,7 @@ from codegen.kernels.mve.common import (
     form_of,
     head_words,
     lane_factors,
+    lifts,
     packed_stream,
     padded,
     signed_bias,
@@ -92,6 +94,11 @@ class MveDenseContext(MveContext):
     def block_words(self) -> int:
         """Words of the packed stream per block of channels."""
         return self.head + chunk_words(few=self.few) * self.chunks + (1 if self.own else 0)
+
+    @property
+    def lift(self) -> int:
+        """By how much sums are shifted to the left before they are requantized in `single`."""
+        return LIFT if self.few and not self.own else 0
 
     @property
     def sums_inputs(self) -> bool:
@@ -344,6 +351,7 @@ def costs(inputs: int, pixels: int, *, few: bool = False, own: bool = False, shi
     found = {"vector": float(pixels * vector)}
     if pixels > 1:
         pair = 14 * chunks + 28 if own or shifted or _turn(1, chunks) else 15 * chunks + 33
+        pair = 17 * chunks + 37 if few else pair
         pair += 3 if shifted else 2 * more
         found["pairs"] = pixels // 2 * pair + pixels % 2 * vector
         if chunks <= _MOST_COLUMN_CHUNKS:
@@ -398,15 +406,30 @@ def _fit_rows(node: NodeOf[Conv2D]) -> Fit | None:
 
 
 def _fit(node: NodeOf[Conv2D | Dense], *, by_pixels: bool, copied: bool = False) -> Fit | None:
-    sums = byte_sums(node)
+    sums, few = _sums(node)
     if sums is None or (requant := sums.op.requant) is None:
         return None
-    k = _context(node, sums, requant, by_pixels=by_pixels, copied=copied)
+    k = _context(node, sums, requant, by_pixels=by_pixels, copied=copied, few=few)
     scratch = (Scratch("windows", k.windows_bytes), Scratch("block", 4 * k.unpacked_words if k.unpacks else 0))
     copies = k.gathers or k.in_threes or (k.gathered and by_pixels and not k.totals)
     headers = (*(("lam_mve_columns.h",) if k.unpacks else ()), *(("lam_mve_window.h",) if copies else ()), _products(k))
     in_place = by_pixels and k.gathered
     return Fit(k, _params(sums, requant, k), scratch, _why(k), headers=headers, in_place=in_place)
+
+
+def _sums(node: NodeOf[Conv2D | Dense]) -> tuple[Weighted | None, bool]:
+    """The sums, and whether their weights are packed: they are lifted then, but with zero points of their own."""
+    if node.ins[1].bits:
+        lifted = byte_sums(node, LIFT)
+        if lifted and lifted.bits and lifted.less is None and _takes_few(lifted) and _lifts(lifted):
+            return lifted, True
+    sums = byte_sums(node)
+    packs = sums is not None and sums.bits > 0 and sums.less is not None and _takes_few(sums)
+    return sums, packs
+
+
+def _lifts(sums: Weighted) -> bool:
+    return sums.op.requant is not None and (sums.op.requant.mode != "single" or lifts(sums.op.requant, LIFT))
 
 
 def _products(k: MveDenseContext) -> str:
@@ -419,7 +442,7 @@ def _products(k: MveDenseContext) -> str:
 
 
 def _context(
-    node: NodeOf[Conv2D | Dense], sums: Weighted, requant: Requant, *, by_pixels: bool, copied: bool
+    node: NodeOf[Conv2D | Dense], sums: Weighted, requant: Requant, *, by_pixels: bool, copied: bool, few: bool
 ) -> MveDenseContext:
     x, weights, _ = node.ins
     h, w = _windows(node.op)
@@ -428,7 +451,7 @@ def _context(
     together = by_pixels and width == 1 and pixels > 1
     run = pixels if together else width
     unsigned = x.dtype is DType.U8
-    few, shifted = sums.bits > 0 and _takes_few(sums), sums.shift is not None
+    shifted = sums.shift is not None
     own = few and sums.less is not None
     lies = _is_point(node.op) and not (together or copied or unsigned)
     found = costs(inputs, run, few=few and not own, own=own, shifted=shifted)
@@ -474,7 +497,7 @@ def _params(sums: Weighted, requant: Requant, k: MveDenseContext) -> tuple[Field
     padding = (Field("zero", np.array([signed_zero(sums)], np.int32)),) if k.has_edges else ()
 
     def packed() -> Array:
-        factors = lane_factors(requant, k.c_out) if requant.per_channel else None
+        factors = lane_factors(requant, k.c_out, k.lift) if requant.per_channel else None
         weights = (sums.shifted_weights() if k.few or k.shifted else sums.weights).reshape(k.c_out, -1)
         return stream(weights, _bias(sums, k), factors, few=k.few, less=sums.less if k.own else None)
 
@@ -482,7 +505,7 @@ def _params(sums: Weighted, requant: Requant, k: MveDenseContext) -> tuple[Field
         *padding,
         *(sums.shift_fields() if k.shifted else ()),
         Field.later("stream", np.int32, k.blocks * k.block_words, packed),
-        *factor_fields(requant),
+        *factor_fields(requant, k.lift),
         range_field(requant.zero_point, requant.low, requant.high),
     )
 
@@ -497,7 +520,7 @@ def _bias(sums: Weighted, k: MveDenseContext) -> Array:
     """Biases as lam_mve_few.h and lam_mve_zeros.h have them where weights have few bits."""
     bias = signed_bias(sums)
     if not k.few or k.form == "columns":
-        return bias
+        return 16 * bias if k.lift and k.mode == "single" else bias
     odd = np.arange(bias.size) % 2 > 0
     if not k.own:
         return np.where(odd, bias, 16 * bias)

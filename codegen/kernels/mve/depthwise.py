@@ -32,8 +32,6 @@ _NEAR_STRIDE = 2
 _LONGEST_SUM = 4095
 _MOST_SHIFTED = 127
 """The most that is added to each weight: it is a factor of 8 bits itself."""
-_LIFT = 2
-_MOST_SHIFT = 62
 
 
 @record(kw_only=True)
@@ -98,7 +96,7 @@ class MveDepthwiseContext(common.MveContext):
     @property
     def lift(self) -> int:
         """By how much sums are shifted to the left before they are requantized in `single`."""
-        return _LIFT if self.few and self.vectors == 1 else 0
+        return common.LIFT if self.few and self.vectors == 1 else 0
 
     def places_of(self, taps: tuple[int, ...]) -> tuple[int, ...]:
         """Where each byte of a window finds its weight, in bytes; of few bits, by what it is shifted then."""
@@ -293,11 +291,11 @@ def _sums(node: NodeOf[Conv2D]) -> tuple[Weighted | None, bool]:
     if not node.ins[1].bits:
         sums = common.byte_sums(node)
         return (None if sums and (sums.shift or 0) > _MOST_SHIFTED else sums), False
-    lift = _LIFT if -(-node.op.h.size // _PLANE_ROWS) * node.op.w.size <= _WORDS else 0
+    lift = common.LIFT if -(-node.op.h.size // _PLANE_ROWS) * node.op.w.size <= _WORDS else 0
     sums = common.byte_sums(node, lift)
     if sums is None or not sums.bits or sums.op.requant is None:
         return common.byte_sums(node), False
-    if sums.reach << lift < 1 << 31 and max(sums.op.requant.shift, default=0) + lift <= _MOST_SHIFT:
+    if sums.reach << lift < 1 << 31 and common.lifts(sums.op.requant, lift):
         return sums, True
     return common.byte_sums(node), False
 

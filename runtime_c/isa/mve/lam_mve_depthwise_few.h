@@ -5,8 +5,8 @@
  * byte, the first in the lower bits, and whole bytes.  `taps` of the job are those bytes; `order` has 32 entries: for each
  * byte of the window where its weight lies, then by how much that is shifted to have the weight on top.
  *
- * Sums of so small weights leave room: in mode single lam_mve_depthwise_s4 requantizes 4 times the sum, which is why its
- * shifts are those of lam_mve_requant.h less 2, of factors up to 1.
+ * Sums of so small weights leave room: in mode single lam_mve_depthwise_s4 requantizes 16 times the sum, which is why its
+ * shifts are those of lam_mve_requant.h less 4, of factors up to 4.
  */
 #ifndef LAM_MVE_DEPTHWISE_FEW_H
 #define LAM_MVE_DEPTHWISE_FEW_H
@@ -27,8 +27,8 @@
 #define LAM_MVE_FEW_FOUR_TAPS \
     "vldrb.8 q5, [r3, #16]\n" LAM_MVE_FEW_TAPS("q0") LAM_MVE_FEW_TAPS("q1") LAM_MVE_FEW_TAPS("q2") LAM_MVE_FEW_TAPS("q3")
 
-/* Four times the sums in mode single. */
-#define LAM_MVE_LIFT_SINGLE(q) "vshl.i32 " q ", " q ", #2\n"
+/* 16 times the sums in mode single. */
+#define LAM_MVE_LIFT_SINGLE(q) "vshl.i32 " q ", " q ", #4\n"
 #define LAM_MVE_LIFT_TFLITE(q) ""
 #define LAM_MVE_LIFT_UP(q) ""
 #define LAM_MVE_LIFT_ORT(q) ""
@@ -92,7 +92,7 @@ static inline void lam_mve_depthwise_each_s4(lam_mve_planes *job, int mode, int 
                     acc += x[job->offsets[lane / 4] + lane % 4] * lam_mve_few_weight(w + head, c * job->taps, job->order, lane);
                 }
             }
-            acc *= mode == LAM_MVE_SINGLE ? 4 : 1;
+            acc *= mode == LAM_MVE_SINGLE ? 16 : 1;
             job->y[pixel * job->y_step + c] = lam_mve_depthwise_output(job, w, c, acc, mode, each);
         }
     }

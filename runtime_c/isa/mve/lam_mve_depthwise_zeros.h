@@ -81,7 +81,7 @@ static inline void lam_mve_depthwise_each_zeros(lam_mve_planes *job, int mode, i
                         acc += x[job->offsets[lane / 4] + lane % 4] * taps[lane];
                     }
                 }
-                acc *= mode == LAM_MVE_SINGLE ? 4 : 1;
+                acc *= mode == LAM_MVE_SINGLE ? 16 : 1;
                 job->y[pixel * job->y_step + c] = lam_mve_depthwise_output(job, w, c, acc, mode, each);
             }
         }

@@ -6,6 +6,9 @@
  * A block of the packed stream is as there, but for two things: 16 inputs take 8 words, first 16 bytes of the first channel
  * (lower 4 bits) and the second one (upper 4 bits), then those of the third and the fourth; and the biases of the first
  * and the third channel are 16 times theirs, as their products are summed, so that one shift takes their weights apart.
+ *
+ * Sums of so small weights leave room: in mode single 16 times each is requantized, which is why shifts are those of
+ * lam_mve_requant.h less 4, of factors up to 4.
  */
 #ifndef LAM_MVE_FEW_H
 #define LAM_MVE_FEW_H
@@ -21,9 +24,17 @@
     op ".s8 " low ", q0, q2\n" \
     op ".s8 " high ", q0, q1\n"
 
-#define LAM_MVE_FEW_LESS(low, other) \
-    "asr " low ", " low ", #4\n" \
-    "asr " other ", " other ", #4\n"
+/* Two sums by lower bits, and two by upper ones: all as they are, or in mode single 16 times. */
+#define LAM_MVE_FEW_LESS_SINGLE(low0, high0, low1, high1) \
+    "lsl " high0 ", " high0 ", #4\n" \
+    "lsl " high1 ", " high1 ", #4\n"
+#define LAM_MVE_FEW_LESS_TFLITE(low0, high0, low1, high1) \
+    "asr " low0 ", " low0 ", #4\n" \
+    "asr " low1 ", " low1 ", #4\n"
+#define LAM_MVE_FEW_LESS_UP LAM_MVE_FEW_LESS_TFLITE
+#define LAM_MVE_FEW_LESS_ORT LAM_MVE_FEW_LESS_TFLITE
+#define LAM_MVE_FEW_LESS_ONE(MODE) LAM_MVE_FEW_LESS_##MODE("r0", "r2", "r4", "r6")
+#define LAM_MVE_FEW_LESS_BOTH(MODE) LAM_MVE_FEW_LESS_ONE(MODE) LAM_MVE_FEW_LESS_##MODE("r8", "r10", "r12", "lr")
 
 /* 16 inputs of two pixels in columns, as LAM_MVE_READ_TWO, and of one. */
 #define LAM_MVE_FEW_READ_TWO(product, load, x_step, at) \
@@ -60,10 +71,10 @@
 #define LAM_MVE_FEW_ONE_48(head) LAM_MVE_FEW_ONE_32(head) LAM_MVE_FEW_READ_ONE("vmladava.s8", "32", head " + 64")
 #define LAM_MVE_FEW_ONE_64(head) LAM_MVE_FEW_ONE_48(head) LAM_MVE_FEW_READ_ONE("vmladava.s8", "48", head " + 96")
 
-/* Biases are as they are, and added behind the shift. */
+/* Biases are as they are, in mode single 16 times, and added behind the shift. */
 #define LAM_MVE_FEW_READ(MODE, FACTORS, BOUNDS, last, x_step, y_step, two, one, bytes) \
     LAM_MVE_READ(MODE, FACTORS, BOUNDS, last, x_step, y_step, \
-                 two LAM_MVE_FEW_LESS("r0", "r4") LAM_MVE_FEW_LESS("r8", "r12"), one LAM_MVE_FEW_LESS("r0", "r4"), bytes)
+                 two LAM_MVE_FEW_LESS_BOTH(MODE), one LAM_MVE_FEW_LESS_ONE(MODE), bytes)
 #define LAM_MVE_FEW_COLUMNS_16(MODE, FACTORS, BOUNDS, last, x_step, y_step) \
     LAM_MVE_FEW_READ(MODE, FACTORS, BOUNDS, last, x_step, y_step, \
                      LAM_MVE_FEW_LAST_TWO("vmladav.s8", x_step, LAM_MVE_HEAD_##FACTORS, "0", "0"), \
@@ -110,8 +121,7 @@
     "vldrw.32 q3, [r5, #-16]\n" LAM_MVE_FEW_PAIRS_TWO("r4", "r6", "r12", "lr")
 
 #define LAM_MVE_FEW_PAIRS_BY(MODE, FACTORS, BOUNDS) \
-    LAM_MVE_PAIRS_BY(MODE, FACTORS, BOUNDS, LAM_MVE_FEW_PAIRS_CHUNK, \
-                     LAM_MVE_FEW_LESS("r0", "r4") LAM_MVE_FEW_LESS("r8", "r12"))
+    LAM_MVE_PAIRS_BY(MODE, FACTORS, BOUNDS, LAM_MVE_FEW_PAIRS_CHUNK, LAM_MVE_FEW_LESS_BOTH(MODE))
 #define LAM_MVE_FEW_PAIRS(MODE, FACTORS) \
     do { \
         if (full != 0) { \
@@ -127,23 +137,24 @@
     "vldrb.8 q1, [r5], #32\n" LAM_MVE_FEW_TWO("vmladava", "r0", "r2") \
     "vldrb.8 q1, [r5, #-16]\n" LAM_MVE_FEW_TWO("vmladava", "r4", "r6")
 #define LAM_MVE_FEW_VECTOR(MODE, FACTORS) \
-    LAM_MVE_VECTOR_BY(MODE, FACTORS, "24", LAM_MVE_VECTOR_INPUTS(LAM_MVE_FEW_VECTOR_CHUNK), LAM_MVE_FEW_LESS("r0", "r4"), "")
+    LAM_MVE_VECTOR_BY(MODE, FACTORS, "24", LAM_MVE_VECTOR_INPUTS(LAM_MVE_FEW_VECTOR_CHUNK), LAM_MVE_FEW_LESS_ONE(MODE), "")
 
 #else
 
-/* As lam_mve_block; `own`: biases are as they are. */
+/* As lam_mve_block; `own`: biases are as they are, in mode single 16 times. */
 static inline void lam_mve_few_block(const int8_t *x, const int32_t *w, uint8_t *y, int32_t inputs, int mode, int each,
                                      const lam_mve_job *job, int own)
 {
     for (int32_t c = 0; c < 4; c++) {
         const int32_t multiplier = lam_mve_multiplier(w, c, each, job->multiplier);
         const int32_t shift = lam_mve_shift(w, c, each, job->shift);
-        int32_t acc = (own != 0 || (c & 1) != 0) ? w[c] : w[c] / 16;
+        const int32_t lifted = mode == LAM_MVE_SINGLE ? 16 : 1;
+        int32_t acc = own != 0 ? w[c] / lifted : (c & 1) != 0 ? w[c] : w[c] / 16;
         for (int32_t i = 0; i < inputs; i++) {
             const int32_t two = lam_mve_byte(w + lam_mve_head(each), i / 16 * 32 + (c >> 1) * 16 + i % 16);
             acc += x[i] * ((c & 1) != 0 ? two >> 4 : ((two & 15) ^ 8) - 8);
         }
-        y[c] = (uint8_t)lam_mve_requant(mode, acc, multiplier, shift, job->zero_point, job->low, job->high);
+        y[c] = (uint8_t)lam_mve_requant(mode, acc * lifted, multiplier, shift, job->zero_point, job->low, job->high);
     }
 }
 

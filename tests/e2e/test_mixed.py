@@ -159,9 +159,9 @@ def test_the_front_of_weights_runs_along_flash(model: Path) -> None:
     """From few bits wherever they save a byte to eight everywhere, each point with bytes of its own."""
     mixed = api.quantize(model, images(20), weights="mixed", recipe="fast", target=TARGET).report.mixed
     assert mixed is not None
-    flash = [p.flash_bytes for p in mixed.points]
-    assert None not in flash
-    assert flash == sorted(set(flash))  # type: ignore[type-var]
+    flash = [p.flash_bytes or 0 for p in mixed.points]
+    assert min(flash) > 0, "the compiler took each"
+    assert flash == sorted(set(flash))
     narrow = [p.narrow for p in mixed.points]
     assert len(narrow) > 2
     assert narrow == sorted(narrow, reverse=True)

@@ -31,7 +31,8 @@ class Asking(Protocol):
 class Asked:
     """A configuration for one network.
 
-    `ends` are layers whose weights have 8 bits at least, `wide` the bits of tensors that ask for them.
+    `ends` are layers whose weights have 8 bits at least unless bits are said by their name, `wide` the bits of tensors
+    that ask for them.
     """
 
     config: QuantConfig
@@ -44,7 +45,9 @@ class Asked:
         if tensor in self.wide and not self.says("bits", role, layer=layer, op_type=op_type, tensor=tensor):
             return replace(spec, bits=self.wide[tensor], symmetric=True)
         narrow = role == "weights" and spec.bits < _BYTE and layer in self.ends
-        return replace(spec, bits=_BYTE) if narrow else spec
+        if narrow and not self.config.names("bits", role, layer=layer, op_type=op_type, tensor=tensor):
+            return replace(spec, bits=_BYTE)
+        return spec
 
     def says(self, key: str, role: Role, *, layer: str = "", op_type: str = "", tensor: str = "") -> bool:
         """Whether the configuration says this key of a tensor."""

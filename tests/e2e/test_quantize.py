@@ -259,6 +259,23 @@ def test_a_float_model_is_compiled_on_the_way(model: Path, quantized: codegen.ap
     assert {port["dtype"] for port in plain.manifest["inputs"]} == {"f32"}
 
 
+def test_ends_keep_eight_bits_unless_they_are_named(model: Path, tmp_path: Path) -> None:
+    """The first and the last layer have 8 bits where few are asked for of all; what is said by name holds."""
+
+    def bits(words: str) -> dict[str, int]:
+        config = tmp_path / "q.toml"
+        config.write_text(words)
+        report = quantize(model, images(20), config=config, recipe="fast").report
+        return {row.layer: row.bits for row in report.weights if row.role == "weights"}
+
+    few = bits("[quantize.weights]\nbits = 4\n")
+    first, *inner, last = few
+    assert (few[first], few[last]) == (8, 8)
+    assert {few[layer] for layer in inner} == {4}
+    named = bits(f'[[layer]]\nname = "{last}"\nweights = {{ bits = 4 }}\n')
+    assert named == {**dict.fromkeys(few, 8), last: 4}
+
+
 def _labelled(model: Path, folder: Path) -> Path:
     """Samples with the classes that the float network gives them."""
     x = images(60, seed=11)

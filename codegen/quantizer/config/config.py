@@ -73,6 +73,11 @@ class QuantConfig:
         """Whether any level says this key of a tensor, rather than leave it to the recipe."""
         return key in resolved(role, self._index.of(layer, op_type, tensor))[1]
 
+    def names(self, key: str, role: Role, *, layer: str = "", op_type: str = "", tensor: str = "") -> bool:
+        """Whether a level says this key of the layer or the tensor by its own name."""
+        named = [level for level in self._index.of(layer, op_type, tensor) if level.name is not None]
+        return key in resolved(role, named)[1]
+
     @cached_property
     def _index(self) -> Levels:
         return Levels(self.levels)

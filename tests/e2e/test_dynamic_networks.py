@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import numpy_helper
+from onnx import helper, numpy_helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
 from codegen.api import run, verify
 from codegen.ir.quant import Array
 from codegen.options import Options
 from codegen.pipeline import compile_file
+from tests.support.onnx_files import onnx_model, port
 from tests.support.outsider import ort_session
 from tests.support.recurrent_models import Recurrence
 from tests.support.shared import shared_dir
@@ -103,3 +104,16 @@ def test_lstm(direction: str, weights: QuantType, tmp_path: Path) -> None:
     assert verify(made, inputs=[feeds], samples=1, target="generic").equal
     sizes = [int(str(compile_file(p, Options(target="cortex-m4")).manifest["weights_bytes"])) for p in (made, path)]
     assert sizes[0] <= 0.35 * sizes[1]
+
+
+@pytest.mark.parametrize("weights", [QuantType.QInt8, QuantType.QUInt8])
+def test_an_embedding_is_a_table_of_integers(weights: QuantType, tmp_path: Path) -> None:
+    """The product behind it multiplies these, and is rounded by nobody: the results are ONNX Runtime's."""
+    rng, path = np.random.default_rng(6), tmp_path / "float.onnx"
+    known = {name: rng.normal(0, 1, shape).astype(np.float32) for name, shape in (("t", (20, 12)), ("w", (12, 5)))}
+    nodes = [helper.make_node("Gather", ["t", "x"], ["e"], name="a"), helper.make_node("MatMul", ["e", "w"], ["y"])]
+    onnx.save(onnx_model(nodes, [port("x", [4], onnx.TensorProto.INT64)], [port("y", [4, 5])], known), path)
+    made, x = dynamic(path, tmp_path, weight_type=weights), {"x": np.array([3, 19, 0, 7])}
+    assert [node.op_type for node in onnx.load(made).graph.node].count("DynamicQuantizeLinear") == 0
+    for engine in ("golden", "c"):
+        np.testing.assert_allclose(run(made, x, engine)["y"], ort_session(made).run(None, x)[0], rtol=1e-6)

@@ -52,6 +52,15 @@ def chained(net: Net, x: str) -> str:
     return real(net, str(net.op("MatMulInteger", y, net.const(net.ints(5, 4)), net.const(2, np.int8))))
 
 
+def of_two(net: Net, x: str) -> str:
+    turned = net.op("Transpose", x, perm=[1, 0])
+    return str(net.op("MatMulInteger", x, turned, net.const(3, np.uint8), net.const(9, np.uint8)))
+
+
+def turned_round(net: Net, x: str) -> str:
+    return str(net.op("MatMulInteger", net.const(net.ints(5, 3)), x, net.const(7, np.int8), net.const(3, np.uint8)))
+
+
 WHOLE, EACH = np.arange(5, dtype=np.int32) * 1000, np.linspace(0.01, 0.05, 6).reshape(1, 6, 1, 1)
 CASES: dict[str, tuple[tuple[int, ...], Make]] = {
     "the sums": (DENSE, sums),
@@ -75,6 +84,9 @@ CASES: dict[str, tuple[tuple[int, ...], Make]] = {
     "an extreme": (DENSE, lambda net, x: net.op("ReduceMax", sums(net, x), axes=[1])),
     "a transposition": (DENSE, lambda net, x: real(net, net.op("Transpose", sums(net, x), perm=[1, 0]))),
     "a further product": (DENSE, chained),
+    "a product of two computed sides": (DENSE, lambda net, x: real(net, of_two(net, x))),
+    "the sums of two computed sides": (DENSE, of_two),
+    "a product whose left side is known": (DENSE, lambda net, x: real(net, turned_round(net, x))),
     "a scale for each channel": (IMAGE, lambda net, x: real(net, image_sums(net, x), EACH)),
     "an image's scale": (IMAGE, lambda net, x: real(net, image_sums(net, x, np.uint8))),
     "a pool": (IMAGE, lambda net, x: net.op("MaxPool", real(net, image_sums(net, x)), kernel_shape=[2, 2])),

@@ -49,7 +49,7 @@ _INTEGERS = tuple(d.numpy.name for d in DType if not d.is_float)
 _HELD = {"bool": "uint8", "int64": "int32", "uint32": "int32", "uint64": "int32", "uint16": "int32"} | {
     name: "float32" for name in ("float16", "float32", "float64")
 }
-"""In which type a constant output of another type is given out."""
+"""In which type the network gives out what has another type in the model."""
 
 
 @record
@@ -97,7 +97,9 @@ def write_output(
     """
     value, model_dtype = _output_value(ctx, name, ctx.states[tensor], borders)
     name = output_name(name, inputs)
-    kind = ctx.type(value)
+    kind, declared = ctx.type(value), ctx.real(tensor).dtype.name
+    if not declared.startswith("float") and _HELD.get(declared) == model_dtype:
+        model_dtype = declared
     shape = kind.shape
     if len(shape) == 4 and borders.io_layout == "nhwc" and not _is_made_nhwc(ctx, value):
         stored = ctx.builder.apply(Transpose(TO_NHWC), (value,), f"{name}:nhwc", note="the network's output is NHWC")

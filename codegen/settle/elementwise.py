@@ -29,7 +29,7 @@ from codegen.settle.linear import add_bias, channel_vector, scaled, with_linear
 from codegen.settle.logic import COMPARISONS, comparison
 from codegen.settle.matmul import Side, const_side
 from codegen.settle.rule import Family, Rule
-from codegen.settle.states import IntConst, Pending, Real, Request, Route, State
+from codegen.settle.states import Accum, IntConst, Pending, Real, Request, Route, State
 from codegen.settle.sums import rescaled, steps_of
 from codegen.settle.tables import EIGHT_BIT, combined, exact, mapped, meant
 
@@ -72,7 +72,7 @@ def elementwise(ctx: Context, node: RealNode, op: Binary) -> Sequence[State]:
     if op.kind not in _FUNCTIONS:
         raise ctx.real_only(node)
     a, b = ctx.state(node, 0), ctx.state(node, 1)
-    for read in (_of_product, _of_one, _with_constant, _bounded):
+    for read in (_of_sums, _of_product, _of_one, _with_constant, _bounded):
         found = read(ctx, node, op.kind, a, b)
         if found is not None:
             return [found]
@@ -226,6 +226,20 @@ def _bounded(ctx: Context, node: RealNode, kind: str, a: State, b: State) -> Sta
         return clamped(ctx, request, lambda r: ctx.run(value, Route(op), r.name, r.trail, note, [operand]))
 
     return Pending(shape, emit, (*x.trail, node))
+
+
+def _of_sums(ctx: Context, node: RealNode, kind: str, a: State, b: State) -> State | None:
+    """A bias of whole numbers, for each output, of int32 sums that wait."""
+    x, other = (a, b) if isinstance(a, Accum) else (b, a)
+    constant = array_of(other)
+    if kind != "Add" or not isinstance(x, Accum) or constant is None or constant.dtype.kind != "i":
+        return None
+    linear = x.linear
+    vector = channel_vector(constant, x.shape, linear.axis, len(linear.scales))
+    bias = None if vector is None else linear.bias_int + vector
+    if bias is None or (np.abs(bias) > DType.S32.high).any():
+        return None
+    return replace(x, linear=replace(linear, bias_int=bias), trail=(*x.trail, node))
 
 
 def _of_product(ctx: Context, node: RealNode, kind: str, a: State, b: State) -> State | None:

@@ -18,7 +18,7 @@ from codegen.real.window import Conv
 from codegen.settle.context import Context
 from codegen.settle.conv import conv_product
 from codegen.settle.linear import accumulator
-from codegen.settle.matmul import dense_product
+from codegen.settle.matmul import Side, dense_product, sums_of_two
 from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Const, Int, IntConst, Real, State
 
@@ -32,7 +32,12 @@ def conv_integer(ctx: Context, node: RealNode, op: ConvInteger) -> Sequence[Stat
 
 
 def matmul_integer(ctx: Context, node: RealNode, op: MatMulInteger) -> Sequence[State]:
-    """MatMulInteger with a constant right side."""
+    """MatMulInteger; with a computed right side the sums are written at once."""
+    right = ctx.state(node, 1)
+    if isinstance(right, Int):
+        x, y = _activations(ctx, node), _activations(ctx, node, 1)
+        sides = [Side(s.value, ctx.shape(s), s.quant) for s in (x, y)]
+        return [Int(sums_of_two(ctx, node, *sides))]
     weights = _weights(ctx, node, axis=1)
     if weights.ints.ndim != 2:
         raise FormUnsupported(f"a right side of shape {list(weights.ints.shape)}", where=node.where)
@@ -40,12 +45,14 @@ def matmul_integer(ctx: Context, node: RealNode, op: MatMulInteger) -> Sequence[
     return [accumulator(ctx, node, linear)]
 
 
-def _activations(ctx: Context, node: RealNode) -> Real:
-    """The left side as integers of scale 1 around its zero point."""
-    x = ctx.state(node, 0)
+def _activations(ctx: Context, node: RealNode, index: int = 0) -> Real:
+    """A side as integers of scale 1 around its zero point."""
+    x = ctx.state(node, index)
+    if isinstance(x, Const):
+        x = Int(ctx.builder.const(node.inputs[index], x.array))
     if not isinstance(x, Int):
-        raise FormUnsupported(f"input '{node.inputs[0]}' is not a computed integer tensor", where=node.where)
-    zero = ctx.const(node, 2)
+        raise FormUnsupported(f"input '{node.inputs[index]}' is not a computed integer tensor", where=node.where)
+    zero = ctx.const(node, 2 + index)
     if zero.size != 1:
         raise ZeroPointBad(f"a zero point of shape {list(zero.shape)}", where=node.where)
     return Real(x.value, Quant(1.0, int(zero.reshape(-1)[0])))

@@ -23,7 +23,7 @@ from codegen.settle.context import Context, real_bounds, refuse_unquantized, sha
 from codegen.settle.conv import output_scales, refuse_empty, with_bias
 from codegen.settle.linear import pending, scaled
 from codegen.settle.rule import Family, Rule
-from codegen.settle.states import Const, IntConst, Linear, Pending, Real, Request, Route, State
+from codegen.settle.states import Const, IntConst, Linear, Pending, Real, Request, Route, State, Trail
 from codegen.settle.tables import exact
 from codegen.settle.weights import read_weights
 
@@ -131,19 +131,8 @@ def const_side(ctx: Context, node: RealNode, index: int, constant: IntConst) -> 
 
 def matrix_product(ctx: Context, node: RealNode, a: Side, b: Side, factor: float = 1.0) -> Pending:
     """The product of two tensors as numpy's matmul broadcasts them."""
-    if not a.shape or not b.shape:
-        raise ShapeMismatch("a side of the product has no axes", where=node.where)
     shape = _product_shape(node, a.shape, b.shape)
-    full_a = a.shape if len(a.shape) > 1 else (1, *a.shape)
-    full_b = b.shape if len(b.shape) > 1 else (*b.shape, 1)
-    lead = np.broadcast_shapes(full_a[:-2], full_b[:-2])
     probe = MatMul(a.quant.zero_point, b.quant.zero_point, None, DType.S32, None)
-
-    def write(requant: Requant | None, dtype: DType, quant: Quant | None, name: str, **labels: object) -> str:
-        sides = [full_side(ctx, s.value, full, lead) for s, full in ((a, full_a), (b, full_b))]
-        op = MatMul(a.quant.zero_point, b.quant.zero_point, requant, dtype, quant)
-        post = (Reshape(shape),) if shape != (*lead, full_a[-2], full_b[-1]) else ()
-        return ctx.run(sides[0], Route(op, (), post), name, extras=sides[1:], **labels)  # type: ignore[arg-type]
 
     def emit(request: Request) -> str:
         low, high = activation_bounds(request.quant, request.dtype, *real_bounds(request))
@@ -152,9 +141,31 @@ def matrix_product(ctx: Context, node: RealNode, a: Side, b: Side, factor: float
         quants = (scale, [b.quant.scale], request.quant, request.dtype, low, high)
         requant = make_requant(ctx.mode, *quants, reach=reach)
         note = f"{story(request.trail)} -> MatMul, requant {requant.mode}"
-        return write(requant, request.dtype, request.quant, request.name, trail=request.trail, note=note)
+        op = replace(probe, requant=requant, y_dtype=request.dtype, y_quant=request.quant)
+        return _written(ctx, node, (a, b), op, request.name, request.trail, note)
 
     return Pending(shape, emit, (node,), times=lambda more: matrix_product(ctx, node, a, b, factor * more))
+
+
+def sums_of_two(ctx: Context, node: RealNode, a: Side, b: Side) -> str:
+    """The int32 sums of such a product."""
+    op = MatMul(a.quant.zero_point, b.quant.zero_point, None, DType.S32, None)
+    note = f"{node.op_type} -> MatMul, int32 result"
+    return _written(ctx, node, (a, b), op, node.outputs[0], (node,), note)
+
+
+def _written(
+    ctx: Context, node: RealNode, sides: tuple[Side, Side], op: MatMul, name: str, trail: Trail, note: str
+) -> str:
+    """The operator on both sides, repeated to the same leading axes."""
+    a, b = sides
+    shape = _product_shape(node, a.shape, b.shape)
+    full_a = a.shape if len(a.shape) > 1 else (1, *a.shape)
+    full_b = b.shape if len(b.shape) > 1 else (*b.shape, 1)
+    lead = np.broadcast_shapes(full_a[:-2], full_b[:-2])
+    x, y = (full_side(ctx, s.value, full, lead) for s, full in ((a, full_a), (b, full_b)))
+    post = (Reshape(shape),) if shape != (*lead, full_a[-2], full_b[-1]) else ()
+    return ctx.run(x, Route(op, (), post), name, trail, note, [y])
 
 
 def full_side(ctx: Context, value: str, shape: tuple[int, ...], lead: tuple[int, ...]) -> str:
@@ -167,6 +178,8 @@ def full_side(ctx: Context, value: str, shape: tuple[int, ...], lead: tuple[int,
 
 
 def _product_shape(node: RealNode, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    if not a or not b:
+        raise ShapeMismatch("a side of the product has no axes", where=node.where)
     lead_a, lead_b = a[:-2], b[:-2]
     rank = max(len(lead_a), len(lead_b))
     pairs = list(zip((1,) * (rank - len(lead_a)) + lead_a, (1,) * (rank - len(lead_b)) + lead_b, strict=True))

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from codegen.errors import FormUnsupported, ScaleBad
+from codegen.errors import FormUnsupported, ResultNotQuantized, ScaleBad
 from codegen.ir.op import Op
 from codegen.ir.quant import DType, Mode, Quant, TensorType
 from codegen.ir.real import RealNode
@@ -40,7 +40,7 @@ from codegen.settle.move import move, rewritten
 from codegen.settle.rule import Family, Rule
 from codegen.settle.stacked import as_image, from_image, held_finer, inside_places, picked, rows_of, window_places
 from codegen.settle.states import Int, Pending, Real, Request, Route, State
-from codegen.settle.tables import exact, is_increasing
+from codegen.settle.tables import as_pending, exact, is_increasing
 from codegen.settle.weighted import sums_of_words
 from codegen.settle.windows import pool_route, pool_routes, spatial_sizes, two_windows
 
@@ -302,9 +302,14 @@ def _maximum(ctx: Context, node: RealNode, windows: Sequence[Window]) -> State:
 
 
 def _increasing(ctx: Context, node: RealNode) -> State:
-    """The input with which a maximum may change places."""
+    """The input with which a maximum may change places: rounding to a later scale keeps the order of numbers."""
     state = ctx.state(node, 0)
-    return state if is_increasing(ctx, state) else exact(ctx, node, 0)
+    if not isinstance(state, Real) or is_increasing(ctx, state):
+        return state
+    try:
+        return exact(ctx, node, 0)
+    except ResultNotQuantized:
+        return as_pending(ctx, state)
 
 
 def _padded(window: Window, before: int, after: int) -> Window:

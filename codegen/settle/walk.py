@@ -27,7 +27,7 @@ from codegen.settle.float32.rules import FLOAT_RULES, QUANTIZED_BEHIND
 from codegen.settle.forms import way_out
 from codegen.settle.rule import NO_RULES, Rules
 from codegen.settle.rules import RULES
-from codegen.settle.states import POISON, Const, Float, Int, IntConst, Poison, State
+from codegen.settle.states import POISON, Accum, Const, Float, Int, IntConst, Poison, State
 from codegen.settle.words import shift_of, signed
 
 
@@ -163,7 +163,7 @@ class Settling:
         kind, values = type(node.op), (*node.inputs, *node.outputs)
         joined = self._joined.get(kind)
         known = kind in FLOAT_RULES or (node.part and kind in RULES) if joined is None else joined.real is not None
-        plain = all(isinstance(self.ctx.states[v], Int | Float | Const) for v in node.inputs if v)
+        plain = all(isinstance(self.ctx.states[v], Accum | Int | Float | Const) for v in node.inputs if v)
         return known and (plain or any(self.ctx.real(v).is_real for v in values if v))
 
     def _is_held(self, node: RealNode, error: CompileError) -> bool:

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import numpy_helper
+from onnx import helper, numpy_helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
 from codegen.api import run, verify
 from codegen.ir.quant import Array
 from codegen.options import Options
 from codegen.pipeline import compile_file
+from tests.support.onnx_files import onnx_model, port
 from tests.support.outsider import ort_session
+from tests.support.recurrent_models import Recurrence
 from tests.support.shared import shared_dir
 from tests.support.tools import require_tool
 
@@ -87,3 +89,31 @@ def test_x86_keeps_bytes_with_zero_points_as_real_numbers(tmp_path: Path) -> Non
     """Its vectors read none, and would be given up for them."""
     made = compile_file(dynamic(KWS, tmp_path, weight_type=QuantType.QUInt8), Options(target="host"))
     assert not any(value.type.storage for value in made.graph.values.values())
+
+
+@pytest.mark.parametrize("weights", [QuantType.QInt8, QuantType.QUInt8])
+@pytest.mark.parametrize("direction", ["forward", "bidirectional"])
+def test_lstm(direction: str, weights: QuantType, tmp_path: Path) -> None:
+    """DynamicQuantizeLSTM stands for the float one with such weights, which take a byte each on a Cortex-M4."""
+    require_tool("gcc")
+    path = Recurrence("LSTM", direction, entries=24, hidden=32, shown=(0,)).write(tmp_path / "float.onnx")
+    made, feeds = dynamic(path, tmp_path, weight_type=weights), sample(path)
+    assert [node.op_type for node in onnx.load(made).graph.node] == ["DynamicQuantizeLSTM"]
+    (found,), (theirs,) = run(made, feeds).values(), ort_session(made).run(None, feeds)
+    assert 1e-4 < np.abs(found - theirs).max() <= 2 * FARTHEST
+    assert verify(made, inputs=[feeds], samples=1, target="generic").equal
+    sizes = [int(str(compile_file(p, Options(target="cortex-m4")).manifest["weights_bytes"])) for p in (made, path)]
+    assert sizes[0] <= 0.35 * sizes[1]
+
+
+@pytest.mark.parametrize("weights", [QuantType.QInt8, QuantType.QUInt8])
+def test_an_embedding_is_a_table_of_integers(weights: QuantType, tmp_path: Path) -> None:
+    """The product behind it multiplies these, and is rounded by nobody: the results are ONNX Runtime's."""
+    rng, path = np.random.default_rng(6), tmp_path / "float.onnx"
+    known = {name: rng.normal(0, 1, shape).astype(np.float32) for name, shape in (("t", (20, 12)), ("w", (12, 5)))}
+    nodes = [helper.make_node("Gather", ["t", "x"], ["e"], name="a"), helper.make_node("MatMul", ["e", "w"], ["y"])]
+    onnx.save(onnx_model(nodes, [port("x", [4], onnx.TensorProto.INT64)], [port("y", [4, 5])], known), path)
+    made, x = dynamic(path, tmp_path, weight_type=weights), {"x": np.array([3, 19, 0, 7])}
+    assert [node.op_type for node in onnx.load(made).graph.node].count("DynamicQuantizeLinear") == 0
+    for engine in ("golden", "c"):
+        np.testing.assert_allclose(run(made, x, engine)["y"], ort_session(made).run(None, x)[0], rtol=1e-6)

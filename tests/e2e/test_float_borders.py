@@ -19,6 +19,7 @@ X = np.array([[1, -2, 0.5, 0.1, 3]], np.float32)
 SPOILT = np.array([[1, np.nan, 2, np.inf, -np.inf]], np.float32)
 WHOLE = np.array([[10, -20, 5, 1, 30]], np.int64)
 Made = Callable[[Net, Any], Any]
+_TYPES = onnx.TensorProto
 
 
 def network(dtype: Any, make: Made) -> bytes:
@@ -46,12 +47,29 @@ def real(net: Net, x: Any) -> Any:
     return net.onnx.Cast(x, to=onnx.TensorProto.FLOAT)
 
 
+def greatest(net: Net, x: Any) -> Any:
+    return net.onnx.TopK(x, np.int64([3]), axis=1, outputs=2)[1]
+
+
+def quantized(net: Net, x: Any) -> Any:
+    scale = [np.float32(0.05), np.int8(3)]
+    return net.onnx.DequantizeLinear(net.onnx.QuantizeLinear(x, *scale), *scale)
+
+
 CASES: dict[str, tuple[Any, Made, Array]] = {
     "a truth value as a real output": (np.float32, as_flags, X),
     "NaN and infinities in a real input": (np.float32, without_nan, SPOILT),
     "infinities through a function": (np.float32, lambda net, x: net.onnx.Tanh(x), SPOILT),
     "whole numbers of 64 bits": (np.int64, real, WHOLE),
     "truth values": (np.bool_, real, X > 0),
+    "a truth value": (np.float32, lambda net, x: net.onnx.Less(x, 0.2), X),
+    "a position": (np.float32, lambda net, x: net.onnx.ArgMax(x, axis=1), X),
+    "positions of the greatest": (np.float32, greatest, X),
+    "positions of quantized numbers": (np.float32, lambda net, x: greatest(net, quantized(net, x)), X),
+    "a sum of positions": (np.float32, lambda net, x: net.onnx.Add(net.onnx.ArgMin(x, axis=1), np.int64([7])), X),
+    "whole numbers of 64 bits of real ones": (np.float32, lambda net, x: net.onnx.Cast(x, to=_TYPES.INT64), X),
+    "whole numbers of 32 bits without signs": (np.float32, lambda net, x: net.onnx.Cast(x, to=_TYPES.UINT32), X**2),
+    "whole numbers of 32 bits": (np.float32, lambda net, x: net.onnx.Cast(x, to=_TYPES.INT32), X),
 }
 
 

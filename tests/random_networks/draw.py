@@ -18,6 +18,7 @@ from codegen.ir.op import NodeOf, Op
 from codegen.ir.quant import (
     DERIVED_MODES,
     MODES,
+    PACKED_BITS,
     Array,
     DType,
     Mode,
@@ -58,8 +59,12 @@ SMALL = 32
 LARGEST = 7000
 """Elements of a tensor, at most."""
 BYTES = (DType.S8, DType.U8)
-FEW = ((0, False), (4, False), (0, False), (4, True), (0, False), (2, True))
+FEW = ((0, False), (4, False), (0, False), (4, True), (8, True), (2, True))
 """Bits that most weights of a network have, 0 for any, and whether they have zero points of their own."""
+STORAGES: Sequence[Storage] = ("", "f16", "", "s8", "u8", "bf16", "", "s4", "u4", "")
+"""What weights of real numbers are stored as."""
+BITS_OF_BYTES = 8
+"""Of weights that have more with a zero point taken off them."""
 STRIDES = (1, 1, 1, 1, 1, 1, 2, 3)
 
 
@@ -76,7 +81,7 @@ class Drawing(Sketch):
         if self.mode == "single":
             self.mode = ("single", *DERIVED_MODES)[seed // 3 % 6]
         self.sums: Sums = ("separate", "fused", "separate", "flushed")[seed % 4]
-        self.storage: Storage = ("", "f16", "", "s8", "", "bf16", "", "s4")[seed // 2 % 8]
+        self.storage: Storage = STORAGES[seed // 2 % len(STORAGES)]
         self.few: tuple[int, bool] = FEW[seed // 5 % len(FEW)]
         self.data: dict[str, Array] = {}
 
@@ -160,12 +165,14 @@ class Drawing(Sketch):
         found = self.rng.integers(-half, half, shape)
         if apart:
             found += self.rng.integers(1 - half, half + 1, (shape[0], *(1,) * (len(shape) - 1)))
-        return found.astype(np.int8)
+        return found.astype(np.int16 if bits == BITS_OF_BYTES else np.int8)
 
     def packed(self, weights: Array) -> str:
         """Weights as a constant that is stored in as few bits as they have."""
         name, (bits, apart) = self.const(weights), self.few
-        own = packed_bits(weights, bits) if bits else 0
+        if bits not in PACKED_BITS:
+            return name
+        own = packed_bits(weights, bits)
         split = bool(not own and apart and taken_off(weights.reshape(len(weights), -1), bits) is not None)
         kind = replace(self.kind(name), bits=own or (bits if split else 0), apart=split)
         self.values[name] = replace(self.values[name], type=kind)
@@ -174,7 +181,9 @@ class Drawing(Sketch):
     def block(self, x: str) -> int:
         """Inputs that share a factor, of a dense layer on x; 0 for none."""
         bits, _ = self.few
-        return self.pick((8, 16, 32)) if bits and self.kind(x).dtype in (DType.S8, DType.U8) and self.chance(0.5) else 0
+        if bits not in PACKED_BITS or not self.is_byte(x) or not self.chance(0.5):
+            return 0
+        return int(self.pick((8, 16, 32)))
 
     def factors(self, weights: Array, block: int) -> Array:
         """A factor for each weight [outputs, inputs], the same for those of a group, int16."""

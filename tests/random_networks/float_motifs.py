@@ -12,13 +12,16 @@ from typing import get_args
 
 import numpy as np
 
-from codegen.float32.weights import narrowed
+from codegen.float32.storage import from_bf16, to_bf16
+from codegen.float32.weights import MOST, narrowed
 from codegen.ir.op import Op
-from codegen.ir.quant import DType
+from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Window
 from codegen.ops import (
     ArgExtremum,
     Cast,
+    Conv2D,
+    Dense,
     Dequantize,
     Quantize,
     Reshape,
@@ -107,7 +110,7 @@ def real_sequence(d: Drawing, x: str) -> str:
     how = {"reset_after": d.chance(0.5), "sums": d.sums}
     op = FloatRecurrent(cell, CELLS[cell], d.chance(0.3), d.pick((math.inf, 2.0)), **how)
     weights = _normal(d, 0.5, width, units)
-    y = d.apply(op, y, _stored(d, weights) if d.storage else weights, _normal(d, 0.5, width), *initial)
+    y = d.apply(op, y, _stored(d, weights, *RECURRENT), _normal(d, 0.5, width), *initial)
     return _bytes(d, d.apply(Reshape((1, h, w, d.shape(y)[2])), y))
 
 
@@ -167,7 +170,29 @@ def real_poses(d: Drawing, x: str) -> str:
     return _bytes(d, d.apply(Reshape((1, most, COLUMNS, 1)), d.apply(op, *maps)))
 
 
+def real_scales(d: Drawing, x: str) -> str:
+    """Sums of bytes as real numbers, times a scale and plus a bias of each output, as behind a MatMulInteger."""
+    c, zero, outputs = d.shape(x)[3], d.quant(x).zero_point, d.int(1, 8)
+    h, w = d.windows(x, same=True)
+    if d.chance(0.5):
+        op, shape = Dense(zero, None, DType.S32, None), (outputs, c)
+    else:
+        op, shape = Conv2D(h, w, 1, zero, None, DType.S32, None), (outputs, h.size, w.size, c)
+    bias = d.const(np.zeros(outputs, np.int32) if d.chance(0.5) else d.rng.integers(-2000, 2000, outputs, np.int32))
+    y = d.apply(Cast(DType.F32), d.apply(op, x, d.packed(d.weights(*shape)), bias))
+    most = max(1.0, float(np.abs(d.data[y]).max()))
+    scales = (d.rng.uniform(1, 5, (1, 1, 1, d.pick((1, outputs)))) / most).astype(np.float32)
+    y = d.apply(FloatBinary("mul"), y, d.const(scales))
+    return _bytes(d, d.apply(d.pick(FUNCTIONS), d.apply(FloatBinary("add"), y, _normal(d, 0.5, 1, 1, 1, outputs))))
+
+
+RECURRENT = ("f16", "bf16", "s8", "s4")
+WINDOWED = (*RECURRENT, "u8")
+DENSE = (*WINDOWED, "u4")
+"""Storages of weights, by the layers whose kernels read them."""
+
 REAL = (
+    *(real_scales,) * 2,
     *(real_layers,) * 3,
     *(real_attention,) * 3,
     *(real_sums,) * 4,
@@ -203,17 +228,29 @@ def _weights(d: Drawing, x: str, *shape: int) -> str:
     """Weights by which sums over x become numbers of a usual size."""
     terms = math.prod(shape[1:])
     name = _normal(d, 3 / (max(1e-3, float(np.abs(d.data[x]).max())) * math.sqrt(terms)), *shape)
-    return _stored(d, name) if d.storage else name
+    return _stored(d, name, *(DENSE if len(shape) == 2 else WINDOWED))
 
 
-def _stored(d: Drawing, name: str) -> str:
-    """The weights, as the network stores them."""
-    made = narrowed(d.data[name], d.storage)
+def _stored(d: Drawing, name: str, *served: str) -> str:
+    """The weights, as the network stores them where the layer's kernels read that."""
+    if d.storage not in served:
+        return name
+    numbers = d.data[name]
+    made = narrowed(_with_zero_points(d, numbers) if d.storage in ("u8", "u4") else numbers, d.storage)
     if made is None:
         raise Unfit("weights that the storage does not hold")
     d.data[name] = made
     d.values[name] = replace(d.values[name], data=made, type=replace(d.kind(name), storage=d.storage))
     return name
+
+
+def _with_zero_points(d: Drawing, weights: Array) -> Array:
+    """Integers of the storage, less a zero point of each output, times a scale of few bits; they span about as much."""
+    most = MOST[d.storage]
+    ints = d.rng.integers(0, most + 1, weights.shape)
+    zero = d.rng.integers(most // 4, most * 3 // 4 + 1, (len(weights), *(1,) * (weights.ndim - 1)))
+    scale = from_bf16(to_bf16(np.float32([2 * np.abs(weights).max() / most])))
+    return np.asarray((ints - zero).astype(np.float32) * scale)
 
 
 def _dense(d: Drawing, x: str, outputs: int) -> str:

@@ -18,7 +18,7 @@ from codegen.settle import storage
 from codegen.settle.context import Context
 from codegen.settle.float32.writer import Writer
 from codegen.settle.rule import Family, Rule
-from codegen.settle.states import Int, Real, State
+from codegen.settle.states import Accum, Int, Real, State
 
 
 def quantize(ctx: Context, node: RealNode, op: real.Quantize) -> Sequence[State]:
@@ -36,12 +36,19 @@ def quantize(ctx: Context, node: RealNode, op: real.Quantize) -> Sequence[State]
 def dequantize(ctx: Context, node: RealNode, op: real.Dequantize) -> Sequence[State]:
     """The distance from the zero point, times the scale."""
     state = ctx.state(node, 0)
-    if not isinstance(state, Int | Real) or _is_integers_own(node, op.stored):
+    if not isinstance(state, Accum | Int | Real):
+        return storage.dequantize(ctx, node, op)
+    if not _are_sums(ctx, state) and _is_integers_own(node, op.stored):
         return storage.dequantize(ctx, node, op)
     w = Writer(ctx, node)
     x = w.cast(w.input(0), DType.F32)
     scale, zero = (w.const(np.asarray(part, np.float32)) for part in op.stored.spread(w.shape(x)))
     return w.done(w.apply(FloatBinary("mul"), w.apply(FloatBinary("sub"), x, zero), scale))
+
+
+def _are_sums(ctx: Context, state: Accum | Int | Real) -> bool:
+    """Whether integers have 32 bits: their real numbers wait for a scale, where that is not asked for otherwise."""
+    return isinstance(state, Accum) or ctx.type(state.value).dtype is DType.S32
 
 
 def _is_integers_own(node: RealNode, stored: Stored) -> bool:

@@ -18,7 +18,8 @@ from codegen.ir.real import RealNode
 from codegen.ops import Broadcast, Cast, Gather, Reshape, Transpose, WholeArithmetic
 from codegen.settle.context import Context, array_of
 from codegen.settle.float32.inputs import is_known, real_numbers, real_value
-from codegen.settle.states import Float, Int, State
+from codegen.settle.linear import write_accumulator
+from codegen.settle.states import Accum, Float, Int, State
 from codegen.settle.words import UNSIGNED_WORD
 
 WORD_SHIFT = 1 << 15
@@ -56,6 +57,9 @@ class Writer:
         state = self.ctx.state(self.node, index)
         if isinstance(state, Int) and state.kind == UNSIGNED_WORD:
             return self.apply(WholeArithmetic("+"), self.cast(state.value, DType.S32), self.whole(WORD_SHIFT))
+        if isinstance(state, Accum):
+            state = Int(write_accumulator(self.ctx, state, self.node.inputs[index]))
+            self.ctx.states[self.node.inputs[index]] = state
         if isinstance(state, Int):
             return state.value
         known = array_of(state)

@@ -132,6 +132,54 @@ def test_products_that_take_the_scales_back_themselves(bias: bool, tmp_path: Pat
         assert np.abs(found - theirs).max() <= np.ptp(X) / 255 * np.abs(weights).sum(0).max()
 
 
+LSTM_X = np.random.default_rng(5).standard_normal((4, 1, 6)).astype(np.float32)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, U8])
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("each", [False, True])
+def test_lstm(dtype: Any, direction: str, each: bool, tmp_path: Path) -> None:
+    """Its weights are turned, with a scale and a zero point for each direction, or for each of their rows.
+
+    ONNX Runtime wants zero points of rows to be the same, and 0 for int8.
+    """
+    directions, hidden, rows = 1 + (direction == "bidirectional"), 5, 20
+    count = (directions, rows) if each else (directions,)
+    words: dict[str, Any] = {"hidden_size": hidden, "direction": direction, "outputs": 3}
+    net, exact = Net(), Net()
+    given, reals, side = list[Array](), list[str](), (directions, 1, -1)
+    for entries in (6, hidden):
+        ints = net.ints(directions, entries, rows, low=-60 if each and dtype is np.int8 else 0, high=127, dtype=dtype)
+        scale, zero = net.rng.uniform(0.005, 0.02, count).astype(np.float32), net.ints(*count, low=50, high=70)
+        zero = np.full(count, 0 if dtype is np.int8 else 60, np.int8) if each else zero
+        given += [ints, scale, zero.astype(dtype)]
+        weights = (ints.astype(np.float32) - zero.reshape(side)) * scale.reshape(side)
+        reals.append(exact.const(weights.transpose(0, 2, 1)))
+    w, r, *scaled = (net.const(given[i]) for i in (0, 3, 1, 2, 4, 5))
+    bias, first = net.rng.normal(0, 0.3, (directions, 2 * rows)), net.rng.normal(0, 0.5, (2, directions, 1, hidden))
+    more = [[n.const(a, np.float32) for a in (bias, *first)] for n in (net, exact)]
+    x = net.input(LSTM_X.shape)
+    y = net.op("DynamicQuantizeLSTM", x, w, r, more[0][0], "", *more[0][1:], "", *scaled, domain=MICROSOFT, **words)
+    wanted = exact.op("LSTM", exact.input(LSTM_X.shape), *reals, more[1][0], "", *more[1][1:], **words)
+    graph, model = read_real(saved(net.model(*y), tmp_path)), net.model(*y)
+    found = list(RealEngine(graph).run({"x": LSTM_X}).values())
+    assert any("LSTMs take their inputs and states as they are" in note for note in graph.notes)
+    theirs, reals_there = oracle(model, {"x": LSTM_X}), oracle(exact.model(*wanted), {"x": LSTM_X})
+    for ours, real, other in zip(found, reals_there, theirs, strict=True):
+        np.testing.assert_allclose(ours, real, rtol=1e-5, atol=1e-5)
+        assert np.abs(ours - other).max() <= 0.02
+
+
+def test_an_lstm_whose_scales_do_not_fit_is_refused(tmp_path: Path) -> None:
+    for scales, dtype, number in (((1, 3), np.int8, "014"), ((1,), U8, "019")):
+        net = Net()
+        x, one = net.input(LSTM_X.shape), net.const(np.full(scales, 0.01, np.float32))
+        w, r, zero = net.const(net.ints(1, 6, 8)), net.const(net.ints(1, 2, 8)), net.const(np.zeros(1, dtype))
+        y = net.op("DynamicQuantizeLSTM", x, w, r, *[""] * 5, one, zero, one, zero, domain=MICROSOFT, hidden_size=2)
+        with pytest.raises(ModelRejected, match=f"LAM-IMPORT-{number}"):
+            imported(net.model(y), tmp_path)
+
+
 def refused(net: Net, folder: Path, *outputs: str) -> None:
     with pytest.raises(ModelRejected, match="LAM-IMPORT-025"):
         imported(net.model(*outputs), folder)

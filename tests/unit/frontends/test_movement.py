@@ -142,6 +142,36 @@ def test_maximum_moves_through_an_activation_and_pending_results(tmp_path: Path)
     assert kinds(graph) == ["MaxPool2D", "Lut", "Conv2D", "MaxPool2D"]
 
 
+@pytest.mark.parametrize(
+    ("name", "attributes", "axes"),
+    [
+        ("MaxPool", {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}, ()),
+        ("GlobalMaxPool", {}, ()),
+        ("ReduceMax", {}, (1, 3)),
+        ("ReduceMin", {}, (2,)),
+    ],
+)
+@pytest.mark.parametrize("function", ["HardSwish", "Sin"])
+def test_an_extreme_of_a_function_that_turns_back_is_taken_at_the_later_scale(
+    function: str, name: str, attributes: dict[str, Any], axes: tuple[int, ...], tmp_path: Path
+) -> None:
+    """Quantizers leave such a function without a scale of its own: a table to the extreme's scale comes first."""
+    net = Net()
+    x = net.op(function, net.qdq(net.input((1, 3, 8, 8)), 0.05, 3))
+    y = net.op(name, x, *([net.const(axes, np.int64)] if axes else []), **attributes)
+    graph = agrees(net.model(net.qdq(y, 0.0271, -100), opset=18), tmp_path, mode="single")
+    assert kinds(graph)[0] == "Lut"
+    assert "Dequantize" not in kinds(graph)
+
+
+def test_an_extreme_of_a_function_without_any_scale_is_of_real_numbers(tmp_path: Path) -> None:
+    net = Net()
+    x = net.op("HardSwish", net.qdq(net.input((1, 3, 8, 8)), 0.05, 3))
+    y = net.op("AveragePool", net.op("MaxPool", x, kernel_shape=[2, 2]), kernel_shape=[2, 2])
+    graph = agrees(net.model(net.qdq(y, 0.03, -100)), tmp_path, mode="single")
+    assert "FloatAveragePool2D" in kinds(graph)
+
+
 MOVES: dict[str, tuple[tuple[int, ...], Make]] = {
     "reshape": ((1, 3, 4, 5), lambda net, x: net.op("Reshape", x, net.const([0, -1, 2], np.int64))),
     "flatten": ((1, 3, 4, 5), lambda net, x: net.op("Flatten", x, axis=2)),

@@ -1,6 +1,8 @@
 """LSTM, GRU and RNN: what may be left out is put in, and the batch goes behind the steps.
 
-Source: onnx/docs/Operators.md.
+Decides: that of DynamicQuantizeLSTM, which rounds what it multiplies to 8 bits in each run, everything is taken as it
+is but for the weights, which stand for real numbers (`frontends/onnx/dynamic.py` says why).
+Source: onnx/docs/Operators.md, onnxruntime/docs/ContribOperators.md.
 """
 
 from __future__ import annotations
@@ -10,13 +12,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from codegen.errors import AttributeBad, ShapeMismatch
+from codegen.errors import AttributeBad, ShapeMismatch, TypeUnsupported
 from codegen.frontends.onnx.nodes import OnnxNode, text_of
-from codegen.frontends.onnx.real.reading import Reading, Table
-from codegen.ir.real import RealOp
+from codegen.frontends.onnx.real.reading import MICROSOFT, Reading, Table
+from codegen.ir.real import RealOp, Stored
 from codegen.ir.shape import Shape
 from codegen.real.activation import ACTIVATIONS, FACTORS, Activation
-from codegen.real.movement import Transpose
+from codegen.real.engine import numbers_of
+from codegen.real.movement import Reshape, Transpose
 from codegen.real.recurrent import GRU, LSTM, RNN, Sweep
 
 _DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
@@ -26,11 +29,44 @@ _LARGEST_STATE = 1 << 20
 
 def lstm(r: Reading, node: OnnxNode) -> Sequence[str]:
     """LSTM."""
+    return _lstm(r, node, ())
+
+
+def dynamic_lstm(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """DynamicQuantizeLSTM: inputs as of LSTM, but both weights are turned integers, with scales and zero points."""
+    note = "dynamic quantization: LSTMs take their inputs and states as they are, which a runtime rounds in each run"
+    if note not in r.notes:
+        r.notes.append(note)
+    return _lstm(r, node, [_real_weights(r, node, *at) for at in ((1, 8, 9), (2, 10, 11))])
+
+
+def _real_weights(r: Reading, node: OnnxNode, index: int, scale_at: int, zero_at: int) -> str:
+    """The rows of integers [directions, inputs, rows], with scales of the directions, or of the rows of each.
+
+    Integers are kept, but for those of two directions with scales of rows: no Stored has scales along two axes.
+    """
+    ints, scale, zero = (r.const(node, i) for i in (index, scale_at, zero_at))
+    if ints.dtype not in (np.int8, np.uint8) or zero.dtype != ints.dtype:
+        raise TypeUnsupported(f"weights of {ints.dtype} with a zero point of {zero.dtype}", where=node.where)
+    if ints.ndim != 3 or any(part.shape not in (ints.shape[:1], ints.shape[::2]) for part in (scale, zero)):
+        found = f"weights {list(ints.shape)} with scales {list(scale.shape)} and zero points {list(zero.shape)}"
+        raise ShapeMismatch(found, where=node.where)
+    count, entries, rows = ints.shape
+    parts = [np.broadcast_to(part.reshape(count, -1), (count, rows)).reshape(-1) for part in (scale, zero)]
+    stored = Stored(ints.dtype, parts[0].astype(np.float32), parts[1].astype(np.int64), 0)
+    flat = ints.transpose(0, 2, 1).reshape(count * rows, entries)
+    held = r.constant(f"{node.inputs[index]}:rows", flat, stored)
+    if count > 1 and scale.ndim + zero.ndim > 2:
+        held = r.constant(f"{node.inputs[index]}:real", numbers_of(r.values[held]))
+    return r.apply(Reshape((count, rows, entries)), [held], node, f"rows{index}")
+
+
+def _lstm(r: Reading, node: OnnxNode, weights: Sequence[str]) -> Sequence[str]:
     sweep = _sweep(r, node, ("Sigmoid", "Tanh", "Tanh"))
     op = LSTM(sweep, node.flag("input_forget"))
     directions = len(sweep.reverse)
     extra = _or_zeros(r, node, 7, (directions, 3 * sweep.hidden), "cell_weights")
-    return _read(r, node, op, sweep, gates=4, states=2, extra=[extra])
+    return _read(r, node, op, sweep, gates=4, states=2, extra=[extra], weights=weights)
 
 
 def gru(r: Reading, node: OnnxNode) -> Sequence[str]:
@@ -48,7 +84,7 @@ def rnn(r: Reading, node: OnnxNode) -> Sequence[str]:
 def _sweep(r: Reading, node: OnnxNode, defaults: Sequence[str]) -> Sweep:
     reverse = _DIRECTIONS[node.string("direction", "forward", tuple(_DIRECTIONS))]
     shape = r.type(r.value(node, 2)).shape
-    hidden = node.integer("hidden_size", shape[-1] if shape else 0, low=1, high=_LARGEST_STATE)
+    hidden = node.integer("hidden_size", min(shape[-2:], default=0), low=1, high=_LARGEST_STATE)
     clip = node.real("clip") if node.has("clip") else np.inf
     return Sweep(reverse, hidden, _functions(node, tuple(defaults) * len(reverse)), clip)
 
@@ -68,9 +104,20 @@ def _functions(node: OnnxNode, defaults: Sequence[str]) -> tuple[Activation, ...
 
 
 def _read(
-    r: Reading, node: OnnxNode, op: RealOp, sweep: Sweep, *, gates: int, states: int, extra: Sequence[str] = ()
+    r: Reading,
+    node: OnnxNode,
+    op: RealOp,
+    sweep: Sweep,
+    *,
+    gates: int,
+    states: int,
+    extra: Sequence[str] = (),
+    weights: Sequence[str] = (),
 ) -> Sequence[str]:
-    """The operator with all its inputs; with `layout` 1 the batch comes first in the model."""
+    """The operator with all its inputs, the node's own but for other `weights`.
+
+    With `layout` 1 the batch comes first in the model.
+    """
     batch_first = node.flag("layout")
     x = r.value(node, 0)
     if r.rank(x) != 3:
@@ -80,7 +127,7 @@ def _read(
     directions, hidden = len(sweep.reverse), sweep.hidden
     bias = _or_zeros(r, node, 3, (directions, 2 * gates * hidden), "bias")
     lengths = r.optional(node, 4) or r.constant(f"{node.outputs[0]}:lengths", np.full(batch, steps, np.int32))
-    inputs = [x, r.value(node, 1), r.value(node, 2), bias, lengths]
+    inputs = [x, *(weights or (r.value(node, 1), r.value(node, 2))), bias, lengths]
     inputs += [_state(r, node, 5 + i, (directions, batch, hidden), batch_first) for i in range(states)]
     if not batch_first:
         return r.apply_all(op, [*inputs, *extra], node)[: len(node.outputs)]
@@ -109,4 +156,5 @@ TRANSLATORS: Table = {
     ("", "GRU"): gru,
     ("", "LSTM"): lstm,
     ("", "RNN"): rnn,
+    (MICROSOFT, "DynamicQuantizeLSTM"): dynamic_lstm,
 }

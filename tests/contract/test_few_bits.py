@@ -81,10 +81,15 @@ LAYERS = {
     "transposed": ("ConvTranspose", (1, 16, 4, 4), (16, 16, 3, 3), {"pads": [1] * 4, "strides": [2, 2]}, np.int8),
 }
 
+WITH_SMLAD = {
+    "in line": ("Conv", (1, 32, 12, 1), (32, 32, 3, 1), {"pads": [1, 0, 1, 0]}, np.int8),
+}
+"""Layers of bytes that have kernels of their own on a Cortex-M4 and M7."""
+
 
 def layer(name: str, bits: int, zeros: bool = False) -> bytes:
     """One layer between integers, its weights numbers of 4 bits that lie in 4 or in 8; `zeros`: without a sign."""
-    kind, x, shape, words, act = LAYERS[name]
+    kind, x, shape, words, act = {**LAYERS, **WITH_SMLAD}[name]
     axis = 1 if kind == "ConvTranspose" else 0
     numbers, outputs = np.random.default_rng(1).integers(-8, 8, shape), shape[axis]
     scales = {"xs": 0.05, "ws": np.linspace(0.01, 0.02, outputs), "ys": 0.1}
@@ -125,6 +130,15 @@ def test_one_with_own_zero_points_stands_alone(name: str) -> None:
 @pytest.mark.parametrize("name", LAYERS)
 def test_they_cost_little_more_than_bytes(name: str, chip: str) -> None:
     few, bytes_ = (api.profile(layer(name, bits), chip).instructions for bits in (4, 8))
+    assert few is not None
+    assert bytes_ is not None
+    assert few <= MOST * bytes_
+
+
+@pytest.mark.parametrize("zeros", [False, True])
+@pytest.mark.parametrize("name", WITH_SMLAD)
+def test_those_of_bytes_do_too_with_smlad(name: str, zeros: bool) -> None:
+    few, bytes_ = (api.profile(layer(name, bits, bits == 4 and zeros), "cortex-m4").instructions for bits in (4, 8))
     assert few is not None
     assert bytes_ is not None
     assert few <= MOST * bytes_

@@ -83,6 +83,7 @@ LAYERS = {
 
 WITH_SMLAD = {
     "in line": ("Conv", (1, 32, 12, 1), (32, 32, 3, 1), {"pads": [1, 0, 1, 0]}, np.int8),
+    "depthwise bytes": ("Conv", (1, 32, 8, 8), (32, 1, 3, 3), {"pads": [1] * 4, "group": 32}, np.int8),
 }
 """Layers of bytes that have kernels of their own on a Cortex-M4 and M7."""
 

@@ -53,6 +53,13 @@ def test_they_are_packed_wherever_they_have_few_bits() -> None:
     assert found == {(kernel, bits, apart) for kernel in PLAIN for bits in (2, 4) for apart in (False, True)}
 
 
+@pytest.mark.parametrize("level", ["armv6m", "armv7m", "armv7em", "armv81m_mve", "rv32"])
+def test_channels_share_bytes_on_cores_that_sum_one_at_a_time(level: str) -> None:
+    views = [cases().view(node) for node in cases().nodes if "words_depthwise" in node.name]
+    assert {form and form.kernel for form in (find_form(view, level) for view in views)} == {"depthwise_planes"}
+    assert {form and form.kernel for form in (find_form(view, "c99") for view in views)} == {"depthwise"}
+
+
 @pytest.mark.parametrize("flags", [f"-O0 {TRAPS}", "-O3"])
 def test_c_equals_golden(flags: str, tmp_path: Path) -> None:
     require_tool("gcc")
@@ -76,6 +83,7 @@ LAYERS = {
     "window": ("Conv", (1, 16, 6, 6), (16, 16, 3, 3), {"pads": [1] * 4}, np.int16),
     "pointwise": ("Conv", (1, 32, 4, 4), (32, 32, 1, 1), {}, np.int16),
     "depthwise": ("Conv", (1, 32, 6, 6), (32, 1, 3, 3), {"pads": [1] * 4, "group": 32}, np.int16),
+    "depthwise in line": ("Conv", (1, 24, 16, 1), (24, 1, 5, 1), {"pads": [2, 0, 2, 0], "group": 24}, np.int16),
     "grouped words": ("Conv", (1, 16, 6, 6), (16, 4, 3, 3), {"pads": [1] * 4, "group": 4}, np.int16),
     "grouped": ("Conv", (1, 16, 6, 6), (16, 4, 3, 3), {"pads": [1] * 4, "group": 4}, np.int8),
     "transposed": ("ConvTranspose", (1, 16, 4, 4), (16, 16, 3, 3), {"pads": [1] * 4, "strides": [2, 2]}, np.int8),

@@ -12,7 +12,7 @@ from codegen.ir.op import NodeOf
 from codegen.ir.shape import Window
 from codegen.kernels.common import RequantContext, requant_context, requant_fields
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.planes import Planes, Unpacked, few_headers, few_weights, plain
+from codegen.kernels.planes import FewWeights, Planes, Unpacked, few_headers, few_weights, plain
 from codegen.kernels.sizes import GroupSizes
 from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D, Dense
@@ -135,12 +135,23 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
     sums = weighted(node, apart=True)
     if sums is None:
         return None
-    few = few_weights(node.ins[1], sums.weights) if node.op.groups == 1 else None
-    planes = few.planes(len(sums.weights)) if few else None
+    return _fit_planes(node, sums, few_weights(node.ins[1], sums.weights) if node.op.groups == 1 else None)
+
+
+def _fit_planes(node: NodeOf[Conv2D], sums: Weighted, few: FewWeights | None) -> Fit:
+    """With bytes that outputs share where weights have few bits."""
+    planes = few.planes(len(sums.weights), groups=node.op.groups) if few else None
     k = ConvContext(**conv_literals(node, sums), planes=planes)
     stored = few.fields_of(planes) if few and planes else (sums.plain_weights(),)
     params = (*_numbers(node, sums, k), *stored)
     return Fit(k, params, why=plain(few), headers=(*k.rq.headers, *few_headers(few)))
+
+
+def fit_depthwise_planes(node: NodeOf[Conv2D]) -> Fit | None:
+    """Each channel's sum stays in a register, and its weights are taken out of a byte as they are wanted."""
+    sums = weighted(node, apart=True)
+    few = few_weights(node.ins[1], sums.weights) if sums else None
+    return _fit_planes(node, sums, few) if sums and few and is_depthwise(node) else None
 
 
 def _fit_unpacked(node: NodeOf[Conv2D]) -> Fit | None:

@@ -1,4 +1,7 @@
-"""Depthwise convolution (one filter per channel), channels in blocks; weights [KH, KW, C]."""
+"""Depthwise convolution (one filter per channel), channels in blocks; weights [KH, KW, C].
+
+Those of few bits become bytes for a row, or are taken out of bytes that channels share while each is summed.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from codegen.ir.form import Field, Scratch
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
 from codegen.kernels.common import requant_fields
-from codegen.kernels.conv2d import ConvContext, conv_literals, is_depthwise
+from codegen.kernels.conv2d import ConvContext, conv_literals, fit_depthwise_planes, is_depthwise
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.packed import filled_to
 from codegen.kernels.planes import FewWeights, Unpacked, few_headers, few_weights, less_field, plain
@@ -76,4 +79,10 @@ def _by_tap(weights: Array) -> Array:
 
 DEPTHWISE = Kernel("depthwise", "depthwise.c.j2", "row", (Conv2D,), _fit, program_memory=True)
 
-KERNELS: tuple[Kernel[Any], ...] = (DEPTHWISE,)
+PLANES: tuple[Kernel[Conv2D], ...] = tuple(
+    Kernel("depthwise_planes", "conv2d.c.j2", "row", (Conv2D,), fit_depthwise_planes, frozenset({core}))
+    for core in ("armv6m", "armv7m", "rv32")
+)
+"""For weights of few bits, on cores that sum one channel at a time: where vectors hold channels, bytes are faster."""
+
+KERNELS: tuple[Kernel[Any], ...] = (*PLANES, DEPTHWISE)

@@ -105,12 +105,13 @@ def slides(s: Sketch) -> Iterator[str]:
 
 def window_slides(s: Sketch) -> Iterator[str]:
     """Other windows, and weights of few bits."""
-    shapes = cycle(product((3, 6), ((5, 5), (2, 4), (3, 7)), MODES, (0, 4)))
+    shapes = cycle(product((3, 6), ((5, 5), (2, 4), (3, 7)), MODES, ((0, False), (4, False), (2, True))))
     for n, (kind, (low, high)) in enumerate(TURNS):
-        width, (rows, columns), mode, bits = next(shapes)
+        width, (rows, columns), mode, (bits, own) = next(shapes)
         x, h = s.input((1, 3, width, 5), name=f"x{len(s.nodes)}"), Window(rows, 1, 1, 1, 1)
         w = Window(columns, 1, 1, columns // 2, columns // 2)
-        yield bounded(s, depthwise(s, x, w, mode, kind, h=h, bits=bits, gain=(0.5, 2.0)[n % 2]), low, high, low + n % 3)
+        made = depthwise(s, x, w, mode, kind, h=h, bits=bits, gain=(0.5, 2.0)[n % 2], own=own)
+        yield bounded(s, made, low, high, low + n % 3)
 
 
 Layers = Callable[[Sketch], Iterator[str]]

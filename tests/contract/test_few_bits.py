@@ -53,6 +53,13 @@ def test_they_are_packed_wherever_they_have_few_bits() -> None:
     assert found == {(kernel, bits, apart) for kernel in PLAIN for bits in (2, 4) for apart in (False, True)}
 
 
+@pytest.mark.parametrize("level", ["armv6m", "armv7m", "armv7em", "armv81m_mve", "rv32"])
+def test_channels_share_bytes_on_cores_that_sum_one_at_a_time(level: str) -> None:
+    views = [cases().view(node) for node in cases().nodes if "words_depthwise" in node.name]
+    assert {form and form.kernel for form in (find_form(view, level) for view in views)} == {"depthwise_planes"}
+    assert {form and form.kernel for form in (find_form(view, "c99") for view in views)} == {"depthwise"}
+
+
 @pytest.mark.parametrize("flags", [f"-O0 {TRAPS}", "-O3"])
 def test_c_equals_golden(flags: str, tmp_path: Path) -> None:
     require_tool("gcc")
@@ -76,15 +83,22 @@ LAYERS = {
     "window": ("Conv", (1, 16, 6, 6), (16, 16, 3, 3), {"pads": [1] * 4}, np.int16),
     "pointwise": ("Conv", (1, 32, 4, 4), (32, 32, 1, 1), {}, np.int16),
     "depthwise": ("Conv", (1, 32, 6, 6), (32, 1, 3, 3), {"pads": [1] * 4, "group": 32}, np.int16),
+    "depthwise in line": ("Conv", (1, 24, 16, 1), (24, 1, 5, 1), {"pads": [2, 0, 2, 0], "group": 24}, np.int16),
     "grouped words": ("Conv", (1, 16, 6, 6), (16, 4, 3, 3), {"pads": [1] * 4, "group": 4}, np.int16),
     "grouped": ("Conv", (1, 16, 6, 6), (16, 4, 3, 3), {"pads": [1] * 4, "group": 4}, np.int8),
     "transposed": ("ConvTranspose", (1, 16, 4, 4), (16, 16, 3, 3), {"pads": [1] * 4, "strides": [2, 2]}, np.int8),
 }
 
+WITH_SMLAD = {
+    "in line": ("Conv", (1, 32, 12, 1), (32, 32, 3, 1), {"pads": [1, 0, 1, 0]}, np.int8),
+    "depthwise bytes": ("Conv", (1, 32, 8, 8), (32, 1, 3, 3), {"pads": [1] * 4, "group": 32}, np.int8),
+}
+"""Layers of bytes that have kernels of their own on a Cortex-M4 and M7."""
+
 
 def layer(name: str, bits: int, zeros: bool = False) -> bytes:
     """One layer between integers, its weights numbers of 4 bits that lie in 4 or in 8; `zeros`: without a sign."""
-    kind, x, shape, words, act = LAYERS[name]
+    kind, x, shape, words, act = {**LAYERS, **WITH_SMLAD}[name]
     axis = 1 if kind == "ConvTranspose" else 0
     numbers, outputs = np.random.default_rng(1).integers(-8, 8, shape), shape[axis]
     scales = {"xs": 0.05, "ws": np.linspace(0.01, 0.02, outputs), "ys": 0.1}
@@ -125,6 +139,15 @@ def test_one_with_own_zero_points_stands_alone(name: str) -> None:
 @pytest.mark.parametrize("name", LAYERS)
 def test_they_cost_little_more_than_bytes(name: str, chip: str) -> None:
     few, bytes_ = (api.profile(layer(name, bits), chip).instructions for bits in (4, 8))
+    assert few is not None
+    assert bytes_ is not None
+    assert few <= MOST * bytes_
+
+
+@pytest.mark.parametrize("zeros", [False, True])
+@pytest.mark.parametrize("name", WITH_SMLAD)
+def test_those_of_bytes_do_too_with_smlad(name: str, zeros: bool) -> None:
+    few, bytes_ = (api.profile(layer(name, bits, bits == 4 and zeros), "cortex-m4").instructions for bits in (4, 8))
     assert few is not None
     assert bytes_ is not None
     assert few <= MOST * bytes_

@@ -49,16 +49,21 @@ def depthwise(
     reach: int = 127,
     gain: float = 1.0,
     more: int = 0,
+    own: bool = False,
 ) -> str:
     """Weights up to `reach`, the least of which is 1 less, in `bits` where they are few; factors times `gain`.
 
-    `more` is added to the first channel's bias.
+    `more` is added to the first channel's bias; `own`: each channel's weights are more by a number of its own.
     """
     kind = s.values[x].type
     channels = kind.shape[3]
     most = (1 << (bits - 1)) - 1 if bits else reach
     weights = s.rng.integers(-most - 1, most, (channels, h.size, w.size, 1), np.int8, endpoint=True)
     weights.flat[0], weights.flat[-1] = -most - 1, most
+    if own:
+        apart = s.rng.integers(-most, most + 1, channels)
+        apart[0] = most + 1
+        weights = (weights + apart.reshape(-1, 1, 1, 1)).astype(np.int8)
     zero_point = y.low if low else 3 + (128 if y is U8 else 0)
     factors = (np.linspace(0.5, 1.5, channels) * gain / (most + 1)).tolist()
     scale = float(np.float32(1 / np.sqrt(h.size * w.size)))
@@ -68,7 +73,7 @@ def depthwise(
     zero = 133 if kind.dtype is U8 else -7
     op = Conv2D(h, w, channels, zero, requant, y, Quant(1.0, zero_point))
     held = s.const(weights)
-    s.values[held] = replace(s.values[held], type=replace(s.values[held].type, bits=bits))
+    s.values[held] = replace(s.values[held], type=replace(s.values[held].type, bits=bits, apart=own))
     return s.apply(op, x, held, s.const(bias))
 
 
@@ -112,7 +117,12 @@ def windows(s: Sketch) -> Iterator[str]:
                 Window(rows, 1, 1, rows // 2, rows // 2),
                 Window(columns, 1 + n % min(columns, 3), 1, columns // 2, 1),
             )
-            yield depthwise(s, x, w, mode, kind, n % 3 == 1, h=h, bits=bits, reach=20 if gain > 1 else 127, gain=gain)
+            reach = 20 if gain > 1 else 127
+            low, more = n % 3 == 1, (n // 8 % 2) << 24 if bits else 0  # no line has room for such a bias
+            other = (1 << 24) - more
+            yield depthwise(s, x, w, mode, kind, low, h=h, bits=bits, reach=reach, gain=gain, more=more)
+            if bits:
+                yield depthwise(s, x, w, mode, kind, low, h=h, bits=bits, gain=gain / 2, more=other, own=True)
 
 
 def widths(s: Sketch) -> Iterator[str]:
@@ -154,8 +164,10 @@ def test_window_slides_have_every_window_and_every_number_of_bits() -> None:
     contexts = [form.context for form in forms if form]
     assert len(contexts) == len(forms)
     assert {(k.blocks.rows, k.blocks.columns) for k in contexts} == set(product(ROWS, COLUMNS)) - {(1, 1)}
-    every = set(product((0, 4, 2), ("low", "tflite", "single", "raised")))
+    every = {*product((0, 4, 2), ("low", "tflite", "single", "raised")), *product((4, 2), ("lined",))}
     assert {(k.blocks.bits, k.rq.form) for k in contexts} == every
+    few = {(k.blocks.bits, k.blocks.own, k.blocks.lined) for k in contexts if k.blocks.bits}
+    assert few == set(product((4, 2), (False, True), (False, True)))
     most = {(0, 6), (1, 5), (2, 4), (3, 3), (4, 2)}
     assert {(k.blocks.first, v.pixels) for k in contexts for v in k.variants} >= most
 

@@ -132,6 +132,8 @@ def _kernel(graph: Graph, isa: str) -> str:
         return _quoted(error.problems()[0])
     if not forms:
         return VIEW
+    if forms[0].why.startswith("plain C99"):
+        return PLAIN
     kernel = forms[0].kernel
     return BLOCKS if _ENTRIES[kernel] > 1 else OWN if kernel in _NEEDING else PLAIN
 

@@ -38,7 +38,7 @@ _REACH = 4095
 """The largest offset of a load."""
 FACTOR_BYTES = 9
 """Bytes of a channel's shift, bias and multiplier, behind its weights; of an addend two, and then three of the bias."""
-_BIAS_BITS = 24
+BIAS_BITS = 24
 """Of the bias of a channel whose outputs take one product and one sum, beside weights of bytes."""
 _WIDE_WORDS = 7
 """A channel's, with bias and factors, where weights have 16 bits."""
@@ -166,7 +166,7 @@ def _fit(node: NodeOf[Conv2D], *, small: bool = False) -> Fit | None:
     if found is None or found.sums.bits or (node.op.h.size, node.op.w.size) != (3, 3):
         return None
     wide = found.sums.weights.dtype != np.int8
-    rq = with_line(found.sums, found.rq, node.ins[0].shape[3] - 1, 32 if wide else _BIAS_BITS)
+    rq = with_line(found.sums, found.rq, node.ins[0].shape[3] - 1, 32 if wide else BIAS_BITS)
     counted = ThreeByThree(rq.form, rq.saturate, wide)
     blocks = choose_blocks(counted, node.op.w, node.ins[0].shape, node.outs[0].shape, small=small)
     if blocks is None:
@@ -181,7 +181,7 @@ def sums_of_bytes(node: NodeOf[Conv2D], *, halves: bool = False) -> InBytes | No
 
     `halves`: weights may have 16 bits.
     """
-    op, sums = node.op, weighted(node)
+    op, sums = node.op, weighted(node, apart=True)
     if sums is None or not sums.of_bytes(halves=halves) or not is_depthwise(node):
         return None
     if op.w.dilation != 1 or op.w.stride > op.w.size:
@@ -249,7 +249,7 @@ def _stream(sums: Weighted, k: SlideContext) -> Field:
     if k.wide:
         return Field.later("weights", np.uint32, _WIDE_WORDS * k.channels, lambda: _streamed_wide(sums, k), about)
     _, rows, columns, _ = sums.weights.shape
-    size = row_pair_bytes(rows, columns, sums.bits) + FACTOR_BYTES
+    size = row_pair_bytes(rows, columns, sums.bits) + (sums.less is not None) + FACTOR_BYTES
     return Field.later("weights", np.uint8, size * k.channels, lambda: _streamed(sums, k), about)
 
 
@@ -257,11 +257,11 @@ def _streamed(sums: Weighted, k: SlideContext) -> Array:
     found = factors_of(sums, k.rq, k.channels - 1)
     bias = _bytes(found.bias.astype("<i4"))
     if k.rq.form == "lined":
-        own = (_bytes(found.place.astype("<i2")), bias[:, : _BIAS_BITS // 8])
+        own = (_bytes(found.place.astype("<i2")), bias[:, : BIAS_BITS // 8])
     else:
         own = (_bytes(_with_end(found.place)), bias)
     factors = (*own, _bytes(found.multiplier.astype("<u4")))
-    return np.concatenate((pack_row_pairs(sums.weights, sums.bits), *factors), axis=1).reshape(-1)
+    return np.concatenate((pack_row_pairs(sums.weights, sums.bits, sums.less), *factors), axis=1).reshape(-1)
 
 
 def _streamed_wide(sums: Weighted, k: SlideContext) -> Array:

@@ -2,7 +2,8 @@
 
 The sums of a few neighbouring outputs of one channel stay in registers while one pair of kernel rows after another
 passes by, then the row that has no partner.  Pointers to rows wait on the stack, and weights are taken apart once for
-all outputs of a block (runtime_c/isa/dsp/lam_armv7em_window_slide.h).
+all outputs of a block (runtime_c/isa/dsp/lam_armv7em_window_slide.h).  Outputs of weights of few bits take one product
+and one sum where there are such numbers.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ from collections.abc import Iterator
 from codegen.ir.form import Mix
 from codegen.ir.op import NodeOf
 from codegen.kernels.blocked.depthwise import Variant
+from codegen.kernels.dsp.bounds import byte_instructions
+from codegen.kernels.dsp.factors import with_line
 from codegen.kernels.dsp.slides import (
+    BIAS_BITS,
     FACTOR_BYTES,
     MOST_PIXELS,
     SlideContext,
@@ -63,13 +67,16 @@ class Pass:
 class WindowSlides:
     """The blocks for windows of some rows and columns; `bits` are few, or 0.
 
-    `saturate` names the type that outputs are saturated to.
+    `saturate` names the type that outputs are saturated to.  `own`: each channel has a number that is added to its
+    fields; `lined`: outputs take one product and one sum.
     """
 
     rows: int
     columns: int
     bits: int
     saturate: str
+    own: bool = False
+    lined: bool = False
 
     @property
     def most(self) -> int:
@@ -84,7 +91,17 @@ class WindowSlides:
     @property
     def bytes(self) -> int:
         """Bytes of a channel."""
-        return row_pair_bytes(self.rows, self.columns, self.bits) + FACTOR_BYTES
+        return row_pair_bytes(self.rows, self.columns, self.bits) + self.own + FACTOR_BYTES
+
+    @property
+    def taken(self) -> str:
+        """What the names of those that take weights apart end in, and where a channel's own number is."""
+        return f"U{self.bits}({-self.bytes})" if self.own else self.kind
+
+    @property
+    def kind(self) -> str:
+        """The same of a pair."""
+        return f"{'U' if self.own else 'S'}{self.bits or 8}"
 
     @property
     def passes(self) -> tuple[Pass, ...]:
@@ -103,24 +120,25 @@ class WindowSlides:
         per_word = 16 // bits
         for n in range(first // per_word, -(-end // per_word)):
             pairs = range(max(first, n * per_word), min(end, (n + 1) * per_word))
-            yield Word(4 * n - self.bytes, tuple((pair - first, bits * (pair % per_word)) for pair in pairs))
+            yield Word(4 * n + self.own - self.bytes, tuple((pair - first, bits * (pair % per_word)) for pair in pairs))
 
     def each(self, variant: Variant) -> Mix:
         """What a block takes for each channel."""
         inside, n = inside_of(variant), variant.pixels
         outside = len(variant.inputs) - inside
         pairs, alone = self.rows // 2, self.rows % 2
-        parts = (_taking(p, few=self.bits > 0) for p in self.passes)
+        parts = (_taking(p, few=self.bits > 0, own=self.own) for p in self.passes)
         two = Mix(other=inside, load=inside + outside, load_next=inside, multiply_add=self.columns * n)
         one = Mix(load=(inside + outside) / 2, load_next=(inside + outside) / 2, multiply_add=self.columns * n)
-        ends = Mix(other=2 + 3 * n, load=3, load_next=2, store=2 + n, multiple=1, moved=2, multiply_add=n, taken=1)
+        byte = byte_instructions("lined") * n + 1 if self.lined else 3 * n
+        ends = Mix(other=2 + byte, load=3, load_next=2, store=2 + n, multiple=1, moved=2, multiply_add=n, taken=1)
         return sum(parts, ends) + limits_mix(self.saturate, n) + two.times(pairs) + one.times(alone)
 
 
-def _taking(part: Pass, *, few: bool) -> Mix:
+def _taking(part: Pass, *, few: bool, own: bool) -> Mix:
     """Rows and weights of a pass."""
     taken = sum(len(word.taken) for word in part.words)
-    unpacked = Mix(other=2 + 2 * taken if few else taken, load=1, load_next=len(part.words) + (part.single >= 0))
+    unpacked = Mix(other=2 + 2 * taken if few else taken, load=1, load_next=len(part.words) + (part.single >= 0) + own)
     return unpacked + (Mix(load=1, store=1) if part.alone else Mix(multiple=2, moved=4))
 
 
@@ -168,14 +186,15 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
     found, rows, columns = sums_of_bytes(node), node.op.h.size, node.op.w.size
     if found is None or rows > _MOST_ROWS or columns > _MOST_COLUMNS or rows * columns == 1:
         return None
-    sums, rq = found.sums, found.rq
-    counted = WindowSlides(rows, columns, sums.bits, rq.saturate)
+    sums, own = found.sums, found.sums.less is not None
+    rq = with_line(sums, found.rq, node.ins[0].shape[3] - 1, BIAS_BITS) if sums.bits else found.rq
+    counted = WindowSlides(rows, columns, sums.bits, rq.saturate, own, rq.form == "lined")
     if not sums.bits and (rows, columns) == (3, 3):
         return None
     blocks = choose_blocks(counted, node.op.w, node.ins[0].shape, node.outs[0].shape)
     if blocks is None:
         return None
-    few = f", {few_said(sums.bits)}" if sums.bits else ""
+    few = f", {few_said(sums.bits, own=own)}" if sums.bits else ""
     k = WindowSlideContext(sums.x.value, node.ins[0].shape[3], node.op.w.stride, *blocks, rq, False, counted)
     return fit_of(node, found, k, row_mix(counted, blocks, k.channels), few)
 

@@ -74,20 +74,26 @@ def row_pair_bytes(rows: int, columns: int, bits: int) -> int:
     return 4 * -(-row_pairs(rows, columns) * (bits or 8) // 16) + rows % 2 * columns % 2
 
 
-def pack_row_pairs(weights: Array, bits: int) -> Array:
-    """Depthwise weights [channels, rows, columns, 1] in that order, uint8 [channels, bytes]; `bits` are few, or 0."""
+def pack_row_pairs(weights: Array, bits: int, less: Array | None = None) -> Array:
+    """Depthwise weights [channels, rows, columns, 1] in that order, uint8 [channels, bytes]; `bits` are few, or 0.
+
+    `less`: what is taken off the few bits of each channel; a byte of it, less half of what the bits hold, comes first.
+    """
     taps = weights[..., 0].astype(np.int64)
+    off = np.zeros(len(taps), np.int64) if less is None else less.astype(np.int64)
     channels, rows, columns = taps.shape
     paired, even = rows // 2 * 2, columns // 2 * 2
     down = taps[:, :paired].reshape(channels, -1, 2, columns).swapaxes(2, 3).reshape(channels, -1, 2)
     along = taps[:, paired:, :even].reshape(channels, -1, 2)
     per_word = 16 // (bits or 8)
     pairs = filled_to(np.concatenate([down, along], axis=1), per_word, axis=1).reshape(channels, -1, per_word, 2)
-    fields = pairs + (1 << (bits - 1)) & (1 << bits) - 1 if bits else pairs & 0xFF
+    half = 1 << (bits - 1) if bits else 0
+    fields = pairs - off[:, None, None, None] + half & (1 << (bits or 8)) - 1
     places = (bits or 8) * np.arange(per_word)[:, None] + np.array([0, 16])
     words = (fields << places).sum(axis=(-2, -1)).astype("<u4").view(np.uint8)
     alone = taps[:, paired:, even:].reshape(channels, -1).astype(np.int8).view(np.uint8)
-    return np.concatenate([words, alone], axis=1)
+    first = [] if less is None else [(off - half).astype(np.int8).view(np.uint8).reshape(channels, 1)]
+    return np.concatenate([*first, words, alone], axis=1)
 
 
 def _pairs(fours: Array) -> Array:

@@ -145,6 +145,34 @@ LAM_INLINE const uint32_t *lam_few_dot(int32_t *acc, int32_t pixels, int32_t cha
     LAM_FEW_INPUTS LAM_1X4S2_LOW("0", "a0") LAM_1X4S2_LOW("4", "a1") LAM_1X4S2_LOW("8", "a2") LAM_1X4S2_LOW("12", "a3") \
     LAM_FEW_INPUTS LAM_1X4S2_HIGH("a0") LAM_1X4S2_HIGH("a1") LAM_1X4S2_HIGH("a2") LAM_1X4S2_HIGH("a3")
 
+/* One pixel of the two that a column has room for, times a pair of channels: 20 instructions per 16 products. */
+#define LAM_FEW_PAIR_ASM(mask, all) \
+    __asm__ volatile("mov lr, #" mask "\n\t" all \
+                     : [a0] "+r"(a0), [a1] "+r"(a1), [x] "+r"(x_), [w] "+r"(w_) \
+                     : \
+                     : "r0", "r1", "r2", "r3", "r4", "r12", "lr", "memory")
+#define LAM_FEW_PAIR_ASM_S4(all) LAM_FEW_PAIR_ASM("0x000f000f", all)
+#define LAM_FEW_PAIR_ASM_S2(all) LAM_FEW_PAIR_ASM("0x00030003", all)
+#define LAM_FEW_PAIR(run, step) \
+    do { \
+        register int32_t a0 __asm__("r8") = acc[0]; \
+        register int32_t a1 __asm__("r9") = acc[1]; \
+        register const uint32_t *x_ __asm__("r5") = x; \
+        register const uint32_t *w_ __asm__("r6") = w; \
+        LAM_IN_FOURS(run, step, w_, 2); \
+        acc[0] = a0; \
+        acc[1] = a1; \
+        x = x_; \
+        w = w_; \
+    } while (0)
+#define LAM_FEW_FIRST_INPUTS \
+    "ldrd r0, r1, [%[x]], #16\n\t" \
+    "ldrd r2, r3, [%[x]], #16\n\t"
+#define LAM_1X2S4 LAM_FEW_FIRST_INPUTS LAM_1X4S4_ONE("a0") LAM_1X4S4_ONE("a1")
+#define LAM_1X2S2 \
+    LAM_FEW_FIRST_INPUTS LAM_1X4S2_LOW("0", "a0") LAM_1X4S2_LOW("4", "a1") \
+    LAM_FEW_FIRST_INPUTS LAM_1X4S2_HIGH("a0") LAM_1X4S2_HIGH("a1")
+
 /* Three pixels times one channel of a pair: no register is left for the mask.  22 instructions per 24 products. */
 #define LAM_FEW_THREE_ASM(all) \
     __asm__ volatile(all \
@@ -211,11 +239,21 @@ LAM_BLOCK const uint32_t *lam_dot_2x2s2(int32_t acc[4], const uint32_t *x, const
 
 LAM_BLOCK const uint32_t *lam_dot_1x2s4(int32_t acc[2], const uint32_t *x, const uint32_t *w, int32_t groups)
 {
+#if LAM_BLOCKS
+    const int32_t steps = groups >> 1;
+    LAM_FEW_PAIR(LAM_FEW_PAIR_ASM_S4, LAM_1X2S4);
+    groups &= 1;
+#endif
     return lam_few_dot(acc, 1, 2, x, 4, w, 2, groups, 4);
 }
 
 LAM_BLOCK const uint32_t *lam_dot_1x2s2(int32_t acc[2], const uint32_t *x, const uint32_t *w, int32_t groups)
 {
+#if LAM_BLOCKS
+    const int32_t steps = groups >> 2;
+    LAM_FEW_PAIR(LAM_FEW_PAIR_ASM_S2, LAM_1X2S2);
+    groups &= 3;
+#endif
     return lam_few_dot(acc, 1, 2, x, 4, w, 2, groups, 2);
 }
 

@@ -8,11 +8,13 @@
  * weights of it in a register.  So weights come in pairs: those of the taps of rows 0 and 1, from left to right, those of
  * rows 2 and 3, and so on, then neighbours of the row without a partner.  For each channel there are
  *
+ *   where channels have zero points of their own, a byte: what is added to each field of this one
  *   words of pairs, 2 of weights of 8 bits, 4 of 4 bits, 8 of 2 bits: of pair n the first from bit n * bits on, the second
- *   from bit 16 + n * bits on.  Weights of few bits stand there without a sign: plus half of what their bits hold
+ *   from bit 16 + n * bits on.  Weights of few bits stand there without a sign: plus half of what their bits hold,
+ *   or less that byte
  *   the last weight of a row without a partner, a byte, where its number is odd
  *   twice the shift, and 1 more where the channel is the last one
- *   the bias
+ *   the bias; of LINED the addend in 16 bits comes before a bias of 24
  *   the multiplier, as lam_armv7em_byte.h has it
  *
  * Multipliers and shifts are those of lam_armv7em_slide.h.  The portable twin says what is computed.  Sums wrap nowhere: the
@@ -63,12 +65,20 @@ typedef struct lam_window_slide_limited {
 #define LAM_SLIDE_TAKEN_S8 "ldr r1, [sp]\n\t"
 #define LAM_SLIDE_TAKEN_S4 "ldr r1, [sp]\n\tmov r3, #0x000f000f\n\tmov r4, #0x00080008\n\t"
 #define LAM_SLIDE_TAKEN_S2 "ldr r1, [sp]\n\tmov r3, #0x00030003\n\tmov r4, #0x00020002\n\t"
+/* Of channels with a number of their own, that lies `at` behind the last byte. */
+#define LAM_SLIDE_TAKEN_U4(at) "ldr r1, [sp]\n\tmov r3, #0x000f000f\n\t" LAM_SLIDE_OWN(at)
+#define LAM_SLIDE_TAKEN_U2(at) "ldr r1, [sp]\n\tmov r3, #0x00030003\n\t" LAM_SLIDE_OWN(at)
+#define LAM_SLIDE_OWN(at) "ldrsb r4, [r1, #" #at "]\n\tpkhbt r4, r4, r4, lsl #16\n\t"
 #define LAM_SLIDE_WORD(at) "ldr r0, [r1, #" #at "]\n\t"
 #define LAM_SLIDE_TAKE_S8(pair, turn) "sxtb16 " LAM_SLIDE_TAP_##pair ", r0, ror #" #turn "\n\t"
 #define LAM_SLIDE_TAKE_S4(pair, turn) \
     "and " LAM_SLIDE_TAP_##pair ", r3, r0, lsr #" #turn "\n\t" \
     "ssub16 " LAM_SLIDE_TAP_##pair ", " LAM_SLIDE_TAP_##pair ", r4\n\t"
 #define LAM_SLIDE_TAKE_S2(pair, turn) LAM_SLIDE_TAKE_S4(pair, turn)
+#define LAM_SLIDE_TAKE_U4(pair, turn) \
+    "and " LAM_SLIDE_TAP_##pair ", r3, r0, lsr #" #turn "\n\t" \
+    "sadd16 " LAM_SLIDE_TAP_##pair ", " LAM_SLIDE_TAP_##pair ", r4\n\t"
+#define LAM_SLIDE_TAKE_U2(pair, turn) LAM_SLIDE_TAKE_U4(pair, turn)
 #define LAM_SLIDE_SINGLE(pair) "ldrsb " LAM_SLIDE_TAP_##pair ", [r1, #-10]\n\t"
 
 /* The pointers of a pass, which its first column inside moves on to the next channel. */
@@ -85,12 +95,19 @@ typedef struct lam_window_slide_limited {
  * the last sum, whose register has the bias before; `passes` the products, `stores` the outputs.  On the stack are the weights,
  * 2 * zero point + 1, y, the pair of the inputs' zero point, and the pointers. */
 #define LAM_WINDOW_SLIDE(slide, pointers, frame, bytes, last, passes, stores) \
-    LAM_WINDOW_SLIDE_ASM(slide, pointers, frame, bytes, last, passes, stores, "")
-/* The same with bounds of its own, of a lam_window_slide_limited: the limits lie behind all that, in the last word of the frame. */
+    LAM_WINDOW_SLIDE_ASM(TFLITE, slide, pointers, frame, bytes, last, passes, stores, "")
+/* The same of outputs that take one product and one sum. */
+#define LAM_WINDOW_SLIDE_LINED(slide, pointers, frame, bytes, last, passes, stores) \
+    LAM_WINDOW_SLIDE_ASM(LINED, slide, pointers, frame, bytes, last, passes, stores, "")
+/* Both with bounds of its own, of a lam_window_slide_limited: the limits lie behind all that, in the last word of the frame. */
 #define LAM_WINDOW_SLIDE_LIMITED(slide, pointers, frame, limits, bytes, last, passes, stores) \
-    LAM_WINDOW_SLIDE_ASM(slide, pointers, frame, bytes, last, passes, LAM_SLIDE_WITHIN(limits, stores), \
-                         "ldr r1, [r0, #20]\n\tpush {r1}\n\t")
-#define LAM_WINDOW_SLIDE_ASM(slide, pointers, frame, bytes, last, passes, stores, kept) \
+    LAM_WINDOW_SLIDE_ASM(TFLITE, slide, pointers, frame, bytes, last, passes, LAM_SLIDE_WITHIN(limits, stores), \
+                         LAM_WINDOW_SLIDE_KEPT)
+#define LAM_WINDOW_SLIDE_LINED_LIMITED(slide, pointers, frame, limits, bytes, last, passes, stores) \
+    LAM_WINDOW_SLIDE_ASM(LINED, slide, pointers, frame, bytes, last, passes, LAM_SLIDE_WITHIN(limits, stores), \
+                         LAM_WINDOW_SLIDE_KEPT)
+#define LAM_WINDOW_SLIDE_KEPT "ldr r1, [r0, #20]\n\tpush {r1}\n\t"
+#define LAM_WINDOW_SLIDE_ASM(mode, slide, pointers, frame, bytes, last, passes, stores, kept) \
     do { \
         register const void *slide_ __asm__("r0") = (slide); \
         __asm__ volatile("push {r7}\n\t" kept "ldr r1, [r0]\n\t" \
@@ -105,11 +122,8 @@ typedef struct lam_window_slide_limited {
                          "1:\n\t" \
                          "add.w r7, r7, #" #bytes "\n\t" \
                          "str r7, [sp]\n\t" \
-                         "ldr " LAM_SLIDE_SUM_##last ", [r7, #-8]\n\t" passes "ldr r7, [sp]\n\t" \
-                         "ldrb r4, [r7, #-9]\n\t" \
-                         "ldr r3, [r7, #-4]\n\t" \
-                         "ldrd r5, r6, [sp, #4]\n\t" \
-                         "lsrs r4, r4, #1\n\t" stores "str r6, [sp, #8]\n\t" \
+                         "ldr " LAM_SLIDE_SUM_##last ", [r7, #-8]\n\t" LAM_SLIDE_BIAS_##mode(LAM_SLIDE_SUM_##last) \
+                         passes "ldr r7, [sp]\n\t" LAM_SLIDE_NUMBERS_##mode stores "str r6, [sp, #8]\n\t" \
                          "bcc.w 1b\n\t" \
                          "add sp, sp, #" #frame "\n\t" \
                          "pop {r7}\n\t" \
@@ -130,6 +144,7 @@ typedef struct lam_window_shape {
     int32_t columns;
     int32_t bits;
     int32_t bytes;
+    int32_t own; /* channels have zero points of their own */
 } lam_window_shape;
 
 static inline int32_t lam_window_input(const lam_window_slide *slide, const lam_window_shape *shape, int32_t row,
@@ -150,18 +165,25 @@ static inline int32_t lam_window_weight(const uint8_t *w, const lam_window_shape
     }
     const int32_t pair = (row < paired) ? (row / 2) * shape->columns + column : (row / 2) * shape->columns + column / 2;
     const int32_t second = ((row < paired) ? row : column) & 1;
-    const uint32_t word = lam_word(w + 4 * (pair / per_word)) >> (shape->bits * (pair % per_word) + 16 * second);
+    const uint32_t word = lam_word(w + shape->own + 4 * (pair / per_word)) >> (shape->bits * (pair % per_word) + 16 * second);
     const int32_t field = (int32_t)(word & (((uint32_t)1 << shape->bits) - 1u));
+    if (shape->own != 0) {
+        return field + (int8_t)w[0];
+    }
     return (shape->bits == 8) ? (int8_t)field : field - (1 << (shape->bits - 1));
 }
 
 static inline void lam_window_slide_plain(const lam_window_slide *slide, const lam_window_shape *shape, int is_signed, int mode,
                                           int type)
 {
+    const int is_lined = mode == LAM_PANEL_LINED;
     const uint8_t *w = slide->weights;
     for (int32_t channel = 0; channel < shape->channels; channel++, w += shape->bytes) {
+        const uint8_t *const place = w + shape->bytes - 9;
+        const int32_t shift = is_lined ? lam_slide_half(place) : place[0] >> 1;
+        const int32_t word = (int32_t)lam_word(place + 1), bias = is_lined ? word >> 8 : word;
         for (int32_t p = 0; p < shape->pixels; p++) {
-            int32_t acc = (int32_t)lam_word(w + shape->bytes - 8);
+            int32_t acc = bias;
             for (int32_t row = 0; row < shape->rows; row++) {
                 for (int32_t column = 0; column < shape->columns; column++) {
                     const int32_t at = p * shape->stride + column - shape->before;
@@ -169,8 +191,8 @@ static inline void lam_window_slide_plain(const lam_window_slide *slide, const l
                            lam_window_input(slide, shape, row, at, channel, is_signed);
                 }
             }
-            slide->y[p * shape->channels + channel] = lam_panel_byte(acc, lam_word(w + shape->bytes - 4),
-                                                                     w[shape->bytes - 9] >> 1, slide->centre, mode, type);
+            slide->y[p * shape->channels + channel] =
+                lam_panel_byte(acc, lam_word(place + 5), shift, slide->centre, mode, type);
         }
     }
 }

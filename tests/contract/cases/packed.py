@@ -136,10 +136,15 @@ def convolutions(mode: Mode, bits: int) -> Iterator[Case]:
         op = Conv2D(w, w, groups, 3 if dtype is U8 else A.zero_point, requant(mode, reach, c_out), S8, None)
         weights = few(bits, c_out, w.size, w.size, depth)
         yield Case(name, op, (t(dtype, 1, size, size, c_in), weights, ints(S32, c_out) >> 20))
-    one = window(1)
-    for name, dtype, length, c_in, c_out in (("in_line_deep", S8, 7, 80, 9), ("in_line", U8, 19, 24, 6)):
-        op = Conv2D(one, one, 1, 3 if dtype is U8 else A.zero_point, requant(mode, 2**bits * 380, c_out), S8, None)
-        yield Case(name, op, (t(dtype, 1, length, 1, c_in), few(bits, c_out, 1, 1, c_in), ints(S32, c_out) >> 20))
+    one, three = window(1), window(3, 1, 1, 1, 1)
+    for name, dtype, h, length, c_in, c_out in (
+        ("in_line_deep", S8, one, 7, 80, 9),
+        ("in_line", U8, one, 19, 24, 6),
+        ("in_line_window", S8, three, 6, 20, 5),
+        ("in_line_window_deep", U8, three, 4, 140, 4),
+    ):
+        op = Conv2D(h, one, 1, 3 if dtype is U8 else A.zero_point, requant(mode, 2**bits * 380, c_out), S8, None)
+        yield Case(name, op, (t(dtype, 1, length, 1, c_in), few(bits, c_out, h.size, 1, c_in), ints(S32, c_out) >> 20))
     if mode == "single":
         yield from _wide(bits)
 

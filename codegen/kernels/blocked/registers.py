@@ -52,6 +52,7 @@ class Work:
     step: int
     two_groups: bool = False
     c_out: int = 0
+    few: bool = False
 
 
 @record
@@ -213,7 +214,7 @@ def _group(core: Core, work: Work, pixels: int, channels: int) -> float:
     if core.pairs and pixels == channels == 2:
         sums = work.taps * core.pairs + work.taps // work.run * _PAIRS_CALL
     else:
-        sums = work.taps * _tap(core, pixels, channels) + -(-work.taps // turn_of(core, work)) * _LOOP
+        sums = work.taps * _tap(core, pixels, channels, few=work.few) + -(-work.taps // turn_of(core, work)) * _LOOP
     rows = work.taps // work.run
     return sums + (rows * _RUN if rows > 1 else 0) + channels * (_CHANNEL + pixels * core.requant) + _GROUP
 
@@ -233,11 +234,12 @@ def tap_limit(core: Core, *, single: bool) -> tuple[int, int, int]:
     return min(blocks, key=lambda block: block[2] / (block[0] * block[1]))
 
 
-def _tap(core: Core, pixels: int, channels: int) -> int:
-    """Instructions of a tap of a block: its loads and products."""
+def _tap(core: Core, pixels: int, channels: int, *, few: bool = False) -> int:
+    """Instructions of a tap of a block: its loads, or what takes weights of few bits out of elements, and products."""
     if core.pairs and pixels == channels == 2:
         return core.pairs
-    return core.load * (pixels + channels) + core.product * pixels * channels
+    weight = core.field if few else core.load
+    return core.load * pixels + weight * channels + core.product * pixels * channels
 
 
 _INSTRUCTION, _OUTPUT_CODE, _GROUP_CODE = 4, 28, 120
@@ -266,6 +268,11 @@ def windows_mix(core: Core, work: Work) -> Mix:
     return _copied(core, work).times(work.width)
 
 
+def zeros_mix(core: Core, work: Work, c_out: int) -> Mix:
+    """What zero points of outputs take in a row: the sum of each pixel's inputs, and a product in each output."""
+    return Mix(2 * core.load * work.taps + _CHANNEL * c_out, load=work.taps).times(work.width)
+
+
 def conv_mix(core: Core, work: Work, choice: Choice, c_out: int) -> Mix:
     """What one row of all channels takes, by the same count."""
     blocks = ((pixels, choice.channels_of(pixels)) for _, pixels in choice.blocks)
@@ -274,7 +281,7 @@ def conv_mix(core: Core, work: Work, choice: Choice, c_out: int) -> Mix:
 
 def _group_mix(core: Core, work: Work, pixels: int, channels: int) -> Mix:
     total, products = _group(core, work, pixels, channels), work.taps * pixels * channels
-    loads = work.taps * (pixels + channels) + channels
+    loads = work.taps * (pixels + (0 if work.few else channels)) + channels
     stored = pixels * channels
     turns = -(-work.taps // turn_of(core, work))
     added = products if core.product == 1 else 0

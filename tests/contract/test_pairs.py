@@ -14,7 +14,8 @@ from codegen import api
 from codegen.ir.graph import Graph
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType, TensorType
-from codegen.kernels import TABLE, find_form
+from codegen.kernels import TABLE, cuts, find_form, same_function
+from codegen.kernels.tiles import channel_tile
 from codegen.laws import differences, graph_of, make_project
 from codegen.ops import Conv2D, Dense, make_requant
 from codegen.target import load_target
@@ -130,11 +131,23 @@ def test_sums_of_inputs_at_their_ends_fit_the_halves(tmp_path: Path) -> None:
     assert differences(graph, make_project(graph, tmp_path, "rv32"), "gcc", f"-O2 {TRAPS}") == []
 
 
-def test_an_output_or_two_are_summed_one_by_one() -> None:
-    """The sum of the inputs would be as much work, but for zero points of outputs, which ask for it."""
-    form = find_form(dense(ints(S8, 2, 64) % 7), "rv32")
+@pytest.mark.parametrize("level", LEVELS)
+def test_an_output_of_many_inputs_is_summed_alone(level: str) -> None:
+    """The sum of the inputs would be as much work as its products."""
+    form = find_form(dense(ints(S8, 1, 64) % 7), level)
     assert form is not None
     assert form.kernel == "blocked_conv"
+
+
+def test_tiles_of_a_layer_have_its_parts_and_one_function() -> None:
+    """Though sums of the first outputs are small enough for longer parts."""
+    view = dense(np.repeat([[1], [1], [7], [-8]], 64, axis=1))
+    form = find_form(view, "rv32")
+    assert form is not None
+    tiles = [form.refit(channel_tile(view, at, at + 2)) for at in (0, 2)]
+    assert {tile.context.part for tile in tiles} == {form.context.part} == {24}
+    assert tiles[0].context == tiles[1].context
+    assert same_function(view, form, next(cut for cut in cuts(view, form) if cut.channels == 2))
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -234,11 +234,12 @@ def _fit(core: Core, node: NodeOf[Conv2D | Dense], *, copied: bool = False, line
     own = ("lam_armv6m.h",) if planar else ()
     in_place = _is_pointwise(node) and context.c_out <= context.channels and choice.once
     why = _why(choice, scratch, sums, windows=whole is not None) + scaling.said
-    mix = conv_mix(core, whole or work, choice, context.c_out) if isinstance(op, Conv2D) else None
+    timed = isinstance(op, Conv2D) or sums.bits > 0
+    mix = conv_mix(core, whole or work, choice, context.c_out) if timed else None
     if mix is not None and whole is not None:
         mix = mix + windows_mix(core, work)
     if mix is not None and sums.less is not None:
-        mix = mix + zeros_mix(core, work, context.c_out)
+        mix = mix + zeros_mix(core, work, choice, context.c_out)
     code = code_bytes(used, whole or work, choice, context.c_out)
     fit = Fit(context, params, (scratch,), why, headers=(*headers, *own), mix=mix, in_place=in_place)
     return replace(fit, code_bytes=code)

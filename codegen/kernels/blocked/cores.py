@@ -55,7 +55,7 @@ class Core:
 
 
 CORES = {
-    "armv7m": Core("armv7m", 14, 1, 4095, 6, turn=16, field=1, two_groups=True, lined=4, pair=2.5),
+    "armv7m": Core("armv7m", 14, 1, 4095, 6, turn=16, field=1, two_groups=True, lined=4, pair=2.25),
     "armv6m": Core("armv6m", 10, 3, 31, 24, load=2, high=5, pairs=16, copied=8, pair=6, held=4),
     "rv32": Core("rv32", 28, 2, 2047, 8, uneven=True, pair=3.75),
     "c99": Core("c99", 28, 2, 2047, 10),

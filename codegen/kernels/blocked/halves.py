@@ -24,6 +24,7 @@ from codegen.records import record
 HALF_WORD, MOST_HALF = 16, (1 << 15) - 1
 PAIRS = 4
 """Pairs of outputs that are summed together."""
+_FOUR = 4
 _STORED_LESS = "of each group, added to its numbers: they are stored as so much less, without a sign"
 
 
@@ -146,6 +147,14 @@ class HalvesContext:
     def words_of(self, inputs: int) -> int:
         """Whole words of so many inputs."""
         return inputs // self.in_word
+
+    def in_fours(self, inputs: int) -> int:
+        """Those of so many inputs whose sum is made four at a time."""
+        return inputs - self.beyond_fours(inputs)
+
+    def beyond_fours(self, inputs: int) -> int:
+        """The inputs behind them."""
+        return inputs % _FOUR
 
     def in_words(self, inputs: int) -> int:
         """Those of so many inputs that are in whole words."""

@@ -34,23 +34,22 @@ from codegen.kernels.weighted import weighted
 from codegen.ops import Conv2D, Dense
 
 _TEMPLATE = "blocked/halves.c.j2"
-_SUMMED, _PART, _TURN, _SPREAD, _CHANNEL, _GROUP, _CALL, _COPIED_RUN = 2, 6, 2, 8, 4, 12, 60, 20
+_SUMMED, _PART, _TURN, _SPREAD, _APART, _CHANNEL, _GROUP, _CALL, _COPIED_RUN = 1.25, 6, 2, 8, 8, 4, 12, 40, 20
 """Instructions of a pixel beside loads and products: of an input's sum, of a part, of a turn of words, of a pair whose
-sums are spread, of an output, of a block, of a call, of a window's kernel row that is copied."""
-_FEWEST = 3
-"""Outputs from which on that pays what the sum of the inputs takes, where that is not asked for anyway."""
+sums are spread, of one with zero points of its own, of an output, of a block, of a call, of a kernel row's copy."""
 
 
-def _fit(core: Core, node: NodeOf[Conv2D | Dense], *, copied: bool = False) -> Fit | None:
+def _fit(core: Core, node: NodeOf[Conv2D | Dense], *, copied: bool = False, part: int = 0) -> Fit | None:
     """Of dense layers and pointwise ones: a pixel is what its outputs are made of."""
-    found = _whole(core, node) if is_pointwise(node.op) else None
+    found = _whole(core, node, part) if is_pointwise(node.op) else None
     if found is None:
         return None
     made, k = found
     k = replace(k, copied=copied)
     in_place = copied or k.n_out <= 2 * PAIRS
-    mix = _mix(core, k).times(row_pixels(node.outs[0].shape)) if isinstance(node.op, Conv2D) else None
-    return replace(_said(node, made, k), mix=mix, in_place=in_place, copies=copied)
+    mix = _mix(core, k).times(row_pixels(node.outs[0].shape))
+    tiles = partial(_fit, core, copied=copied, part=k.part)
+    return replace(_said(node, made, k), mix=mix, in_place=in_place, copies=copied, tiles=tiles)
 
 
 def _fit_copied(core: Core, node: NodeOf[Conv2D | Dense]) -> Fit | None:
@@ -61,15 +60,16 @@ def _fit_copied(core: Core, node: NodeOf[Conv2D | Dense]) -> Fit | None:
     return _fit(core, node, copied=True)
 
 
-def _fit_windows(core: Core, node: NodeOf[Conv2D]) -> Fit | None:
-    op, found = node.op, _whole(core, node)
+def _fit_windows(core: Core, node: NodeOf[Conv2D], *, part: int = 0) -> Fit | None:
+    op, found = node.op, _whole(core, node, part)
     if found is None or is_pointwise(op) or op.groups > 1 or op.w.dilation > 1:
         return None
     made, k = found
     width = row_pixels(node.outs[0].shape)
     pieces = pieces_of(Choice(1, tuple((i, 1) for i in range(width)), 0), windows(op)[1], node.ins[0].shape, k.n_out)
     k = replace(k, pieces=pieces, windows=read_by(node, pieces), window_rows=op.h.size)
-    return replace(_said(node, made, k), mix=(_mix(core, k) + _copied(core, k)).times(width))
+    mix, tiles = (_mix(core, k) + _copied(core, k)).times(width), partial(_fit_windows, core, part=k.part)
+    return replace(_said(node, made, k), mix=mix, tiles=tiles)
 
 
 def _said(node: NodeOf[Conv2D | Dense], made: Grouped, k: HalvesContext) -> Fit:
@@ -77,18 +77,19 @@ def _said(node: NodeOf[Conv2D | Dense], made: Grouped, k: HalvesContext) -> Fit:
     return Fit(k, halves_params(node, made, k), halves_scratch(k), why, headers=halves_headers(k))
 
 
-def _whole(core: Core, node: NodeOf[Conv2D | Dense]) -> tuple[Grouped, HalvesContext] | None:
-    """The sums as those of one group, whose factors are 1."""
+def _whole(core: Core, node: NodeOf[Conv2D | Dense], part: int) -> tuple[Grouped, HalvesContext] | None:
+    """The sums as those of one group, whose factors are 1; `part`: that of the layer that it is a tile of, or 0."""
     sums = weighted(node, apart=True)
     if sums is None or not sums.bits or sums.sent or not sums.of_bytes(shifted=True):
-        return None
-    if len(sums.weights) < _FEWEST and sums.less is None:
         return None
     numbers = sums.shifted_weights().reshape(len(sums.weights), -1).astype(np.int64)
     less = None if sums.less is None else sums.less.reshape(-1, 1)
     made = Grouped(sums, numbers.shape[1], numbers, np.ones((len(numbers), 1), np.int64), sums.bits, less)
-    part = _part(made, HALF_WORD // made.bits)
-    return (made, halves_context(node, made, part, scaled=False, held=core.held)) if part else None
+    part = part or _part(made, HALF_WORD // made.bits)
+    if not part:
+        return None
+    assert made.reach(part) <= MOST_HALF, "the sums of a tile are some of the layer's"
+    return made, halves_context(node, made, part, scaled=False, held=core.held)
 
 
 def _part(made: Grouped, turn: int) -> int:
@@ -100,7 +101,7 @@ def _part(made: Grouped, turn: int) -> int:
 
 def _mix(core: Core, k: HalvesContext) -> Mix:
     """What the outputs of one pixel take."""
-    summed = Mix(_SUMMED * k.n_in + _PART * k.parts, load=k.n_in, store=k.parts, taken=k.n_in)
+    summed = Mix(_SUMMED * k.n_in + _PART * k.parts, load=k.n_in, store=k.parts, taken=k.n_in / 4)
     blocks = (_block(core, k, n).times((end - first) // n) for first, end, n in k.outputs)
     return sum(blocks, summed + Mix(_CALL))
 
@@ -111,7 +112,7 @@ def _block(core: Core, k: HalvesContext, outputs: int) -> Mix:
     products, spread = pairs * k.n_in, k.parts * pairs
     added = products if core.product == 1 else 0
     other = core.pair * products - added + (core.load - 1) * k.n_in + _TURN * words + k.parts * _PART
-    moved = _SPREAD * spread + outputs * (_CHANNEL + core.requant)
+    moved = _SPREAD * spread + _APART * pairs * k.apart + outputs * (_CHANNEL + core.requant)
     loads = k.n_in + words * pairs * -(-k.in_word // core.held) + k.parts
     return Mix(other + moved + _GROUP, load=loads, store=outputs, multiply_add=added, taken=words)
 

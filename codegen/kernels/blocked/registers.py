@@ -268,15 +268,29 @@ def windows_mix(core: Core, work: Work) -> Mix:
     return _copied(core, work).times(work.width)
 
 
-def zeros_mix(core: Core, work: Work, c_out: int) -> Mix:
+def zeros_mix(core: Core, work: Work, choice: Choice, c_out: int) -> Mix:
     """What zero points of outputs take in a row: the sum of each pixel's inputs, and a product in each output."""
-    return Mix(2 * core.load * work.taps + _CHANNEL * c_out, load=work.taps).times(work.width)
+    turns = work.taps * len(choice.blocks)
+    return Mix(
+        (core.load * work.taps + _CHANNEL * c_out) * work.width + turns, load=work.taps * work.width, taken=turns
+    )
 
 
 def conv_mix(core: Core, work: Work, choice: Choice, c_out: int) -> Mix:
-    """What one row of all channels takes, by the same count."""
+    """What one row of all channels takes, by the same count.
+
+    Of weights of few bits, channels that no group holds count as many as they are: layers of few outputs are compared.
+    """
     blocks = ((pixels, choice.channels_of(pixels)) for _, pixels in choice.blocks)
-    return sum((_group_mix(core, work, pixels, n).times(-(-c_out // n)) for pixels, n in blocks), Mix())
+    return sum((_groups_mix(core, work, pixels, n, c_out) for pixels, n in blocks), Mix())
+
+
+def _groups_mix(core: Core, work: Work, pixels: int, channels: int, c_out: int) -> Mix:
+    if not work.few:
+        return _group_mix(core, work, pixels, channels).times(-(-c_out // channels))
+    groups, rest = divmod(c_out, channels)
+    over = _group_mix(core, work, pixels, rest) if rest else Mix()
+    return _group_mix(core, work, pixels, channels).times(groups) + over
 
 
 def _group_mix(core: Core, work: Work, pixels: int, channels: int) -> Mix:

@@ -22,7 +22,8 @@ O = TypeVar("O", bound=Op)  # noqa: E741
 class Fit:
     """What a kernel says of a node that it serves; the fields are those of Form.
 
-    `headers` are what the node's own form calls besides the kernel's.
+    `headers` are what the node's own form calls besides the kernel's.  `tiles` fits tiles of the node, where they have
+    its form but for it would have to be found anew.
     """
 
     context: Any
@@ -36,6 +37,7 @@ class Fit:
     copies: bool = False
     code_bytes: int = 0
     larger: bool = False
+    tiles: Callable[[NodeOf[Any]], Fit | None] | None = None
 
 
 @record(eq=False)
@@ -94,7 +96,7 @@ class Kernel(Generic[O]):
             return None
         headers = tuple(sorted({*self.headers, *fit.headers}))
         parts = (fit.context, fit.params, tuple(s for s in fit.scratch if s.bytes), fit.rows, fit.why, headers)
-        again = (lambda other: self._fitted(other, features, make), fit.mix, fit.in_place, fit.copies)
+        again = (lambda other: self._fitted(other, features, fit.tiles or make), fit.mix, fit.in_place, fit.copies)
         return Form(self.name, self.template, self.run, features, *parts, *again, fit.code_bytes, fit.larger)
 
     def serves(self, features: Features) -> bool:

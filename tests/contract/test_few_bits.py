@@ -88,6 +88,13 @@ LAYERS = {
     "grouped": ("Conv", (1, 16, 6, 6), (16, 4, 3, 3), {"pads": [1] * 4, "group": 4}, np.int8),
     "transposed": ("ConvTranspose", (1, 16, 4, 4), (16, 16, 3, 3), {"pads": [1] * 4, "strides": [2, 2]}, np.int8),
 }
+IN_PAIRS = {
+    "window of bytes": ("Conv", (1, 16, 6, 6), (16, 16, 3, 3), {"pads": [1] * 4}, np.int8),
+    "pixels of bytes": ("Conv", (1, 32, 4, 4), (32, 32, 1, 1), {}, np.int8),
+    "bytes in line": ("Conv", (1, 32, 8, 1), (32, 32, 3, 1), {"pads": [1, 0, 1, 0]}, np.int8),
+    "one pixel of bytes": ("Conv", (1, 64, 1, 1), (32, 64, 1, 1), {}, np.int8),
+}
+"""Layers of which some chips sum two outputs in a word (test_pairs.py)."""
 
 WITH_SMLAD = {
     "in line": ("Conv", (1, 32, 12, 1), (32, 32, 3, 1), {"pads": [1, 0, 1, 0]}, np.int8),
@@ -98,7 +105,7 @@ WITH_SMLAD = {
 
 def layer(name: str, bits: int, zeros: bool = False) -> bytes:
     """One layer between integers, its weights numbers of 4 bits that lie in 4 or in 8; `zeros`: without a sign."""
-    kind, x, shape, words, act = {**LAYERS, **WITH_SMLAD}[name]
+    kind, x, shape, words, act = (LAYERS | WITH_SMLAD | IN_PAIRS)[name]
     axis = 1 if kind == "ConvTranspose" else 0
     numbers, outputs = np.random.default_rng(1).integers(-8, 8, shape), shape[axis]
     scales = {"xs": 0.05, "ws": np.linspace(0.01, 0.02, outputs), "ys": 0.1}

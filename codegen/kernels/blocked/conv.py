@@ -27,6 +27,7 @@ from codegen.kernels.blocked.registers import (
     turn_of,
     windows_bytes,
     windows_mix,
+    zeros_mix,
 )
 from codegen.kernels.conv2d import is_pointwise
 from codegen.kernels.fast import FastRequant
@@ -216,7 +217,9 @@ def _fit(core: Core, node: NodeOf[Conv2D | Dense], *, copied: bool = False, line
     plain = sums.x is not DType.S8 or sums.bits > 0
     c_out = node.outs[0].shape[-1]
     bytewise = not sums.bits
-    work = replace(_work(node), two_groups=bytewise and c_out % _TWO_GROUPS == 0, c_out=c_out if bytewise else 0)
+    work = replace(
+        _work(node), two_groups=bytewise and c_out % _TWO_GROUPS == 0, c_out=c_out if bytewise else 0, few=not bytewise
+    )
     used = replace(core, pairs=0) if plain else core
     whole = in_windows(used, work, c_out) if bytewise and windows(node.op)[1].dilation == 1 else None
     choice = choose(used, whole or work, once=copied)
@@ -231,9 +234,12 @@ def _fit(core: Core, node: NodeOf[Conv2D | Dense], *, copied: bool = False, line
     own = ("lam_armv6m.h",) if planar else ()
     in_place = _is_pointwise(node) and context.c_out <= context.channels and choice.once
     why = _why(choice, scratch, sums, windows=whole is not None) + scaling.said
-    mix = conv_mix(core, whole or work, choice, context.c_out) if isinstance(op, Conv2D) else None
+    timed = isinstance(op, Conv2D) or sums.bits > 0
+    mix = conv_mix(core, whole or work, choice, context.c_out) if timed else None
     if mix is not None and whole is not None:
         mix = mix + windows_mix(core, work)
+    if mix is not None and sums.less is not None:
+        mix = mix + zeros_mix(core, work, choice, context.c_out)
     code = code_bytes(used, whole or work, choice, context.c_out)
     fit = Fit(context, params, (scratch,), why, headers=(*headers, *own), mix=mix, in_place=in_place)
     return replace(fit, code_bytes=code)
@@ -301,14 +307,16 @@ def _context(
 
 def _with_windows(core: Core, whole: Work, node: NodeOf[Conv2D | Dense], k: BlockedContext) -> BlockedContext:
     """The same where blocks read copies of whole windows."""
-    h, w = windows(node.op)
-    w_in, c_in = row_pixels(node.ins[0].shape), node.ins[0].shape[-1]
-    read = tuple(
-        tuple(block_columns(w, w_in, piece.first + p, 1).in_bytes(c_in) for p in range(piece.pixels))
-        for piece in k.pieces
-    )
+    h, read = windows(node.op)[0], read_by(node, k.pieces)
     one = replace(k, c_in=whole.taps, kernel_h=1, stride=1, pad=0, runs=1, run=whole.run, run_step=whole.run)
     return replace(one, unroll=turn_of(core, whole), windows=read, window_rows=h.size)
+
+
+def read_by(node: NodeOf[Conv2D | Dense], pieces: tuple[Piece, ...]) -> tuple[tuple[Columns, ...], ...]:
+    """What each pixel of a piece's first block reads of a kernel row, in bytes."""
+    w, w_in, c_in = windows(node.op)[1], row_pixels(node.ins[0].shape), node.ins[0].shape[-1]
+    blocks = ([piece.first + p for p in range(piece.pixels)] for piece in pieces)
+    return tuple(tuple(block_columns(w, w_in, pixel, 1).in_bytes(c_in) for pixel in block) for block in blocks)
 
 
 def packed(weights: Array, channels: int) -> Array:

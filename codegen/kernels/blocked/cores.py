@@ -23,12 +23,16 @@ class Core:
         lined: the same with larger factors (kernels/lined.py), and with what a channel takes less; 0 for a core that
             gains nothing.
         load: instructions per input or weight.
+        field: instructions per weight of few bits, to take it out of an element that is loaded.
         high: more registers, that only moves and additions reach: enough for weights that are used once per row.
         pairs: instructions per tap of two pixels by two channels in assembler, 0 where compilers do well.
         turn: taps per turn of a long inner loop of several pixels: of blocks with few sums a turn's own instructions
             are a larger part.
         uneven: whether threes and sixes of channels are tried.
         two_groups: whether single pixels beside larger blocks may take two groups of channels: what it saves is loads.
+        pair: instructions per input and two outputs whose weights of few bits share a word: to take them out, a product
+            and a sum; 0 where that is not done.
+        held: inputs that are in registers meanwhile.
         copied: instructions per byte of a short copy: more where it is a call.
     """
 
@@ -38,19 +42,22 @@ class Core:
     reach: int
     requant: int
     load: int = 1
+    field: int = 2
     high: int = 0
     pairs: int = 0
     turn: int = SHORT_TURN
     uneven: bool = False
     two_groups: bool = False
+    pair: float = 0
+    held: int = 8
     copied: int = 2
     lined: int = 0
 
 
 CORES = {
-    "armv7m": Core("armv7m", 14, 1, 4095, 6, turn=16, two_groups=True, lined=4),
-    "armv6m": Core("armv6m", 10, 3, 31, 24, load=2, high=5, pairs=16, copied=8),
-    "rv32": Core("rv32", 28, 2, 2047, 8, uneven=True),
+    "armv7m": Core("armv7m", 14, 1, 4095, 6, turn=16, field=1, two_groups=True, lined=4, pair=2.25),
+    "armv6m": Core("armv6m", 10, 3, 31, 24, load=2, high=5, pairs=16, copied=8, pair=6, held=4),
+    "rv32": Core("rv32", 28, 2, 2047, 8, uneven=True, pair=3.75),
     "c99": Core("c99", 28, 2, 2047, 10),
 }
 """Registers: Arm without SP and PC; RISC-V without zero, sp, gp and tp; Thumb-1 has eight and some use of others."""
@@ -58,7 +65,7 @@ CORES = {
 
 OTHERS = frozenset({"x86", "program_memory"})
 """Features of chips whose registers are not modelled."""
-_OTHER_PRODUCTS = frozenset({"dsp", "mve"})
+OTHER_PRODUCTS = frozenset({"dsp", "mve"})
 """Features of chips that make several products at once, of inputs as they are."""
 
 
@@ -71,7 +78,7 @@ def chips_of(core: Core) -> tuple[frozenset[str], frozenset[str]]:
 def wide_chips_of(core: Core) -> tuple[frozenset[str], frozenset[str]]:
     """The same for kernels whose parameters take more than others'."""
     needs, without = chips_of(core)
-    return needs | {"wide"}, without | _OTHER_PRODUCTS
+    return needs | {"wide"}, without | OTHER_PRODUCTS
 
 
 def short_core(core: Core) -> Core:

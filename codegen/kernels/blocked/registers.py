@@ -52,6 +52,7 @@ class Work:
     step: int
     two_groups: bool = False
     c_out: int = 0
+    few: bool = False
 
 
 @record
@@ -213,7 +214,7 @@ def _group(core: Core, work: Work, pixels: int, channels: int) -> float:
     if core.pairs and pixels == channels == 2:
         sums = work.taps * core.pairs + work.taps // work.run * _PAIRS_CALL
     else:
-        sums = work.taps * _tap(core, pixels, channels) + -(-work.taps // turn_of(core, work)) * _LOOP
+        sums = work.taps * _tap(core, pixels, channels, few=work.few) + -(-work.taps // turn_of(core, work)) * _LOOP
     rows = work.taps // work.run
     return sums + (rows * _RUN if rows > 1 else 0) + channels * (_CHANNEL + pixels * core.requant) + _GROUP
 
@@ -233,11 +234,12 @@ def tap_limit(core: Core, *, single: bool) -> tuple[int, int, int]:
     return min(blocks, key=lambda block: block[2] / (block[0] * block[1]))
 
 
-def _tap(core: Core, pixels: int, channels: int) -> int:
-    """Instructions of a tap of a block: its loads and products."""
+def _tap(core: Core, pixels: int, channels: int, *, few: bool = False) -> int:
+    """Instructions of a tap of a block: its loads, or what takes weights of few bits out of elements, and products."""
     if core.pairs and pixels == channels == 2:
         return core.pairs
-    return core.load * (pixels + channels) + core.product * pixels * channels
+    weight = core.field if few else core.load
+    return core.load * pixels + weight * channels + core.product * pixels * channels
 
 
 _INSTRUCTION, _OUTPUT_CODE, _GROUP_CODE = 4, 28, 120
@@ -266,15 +268,34 @@ def windows_mix(core: Core, work: Work) -> Mix:
     return _copied(core, work).times(work.width)
 
 
+def zeros_mix(core: Core, work: Work, choice: Choice, c_out: int) -> Mix:
+    """What zero points of outputs take in a row: the sum of each pixel's inputs, and a product in each output."""
+    turns = work.taps * len(choice.blocks)
+    return Mix(
+        (core.load * work.taps + _CHANNEL * c_out) * work.width + turns, load=work.taps * work.width, taken=turns
+    )
+
+
 def conv_mix(core: Core, work: Work, choice: Choice, c_out: int) -> Mix:
-    """What one row of all channels takes, by the same count."""
+    """What one row of all channels takes, by the same count.
+
+    Of weights of few bits, channels that no group holds count as many as they are: layers of few outputs are compared.
+    """
     blocks = ((pixels, choice.channels_of(pixels)) for _, pixels in choice.blocks)
-    return sum((_group_mix(core, work, pixels, n).times(-(-c_out // n)) for pixels, n in blocks), Mix())
+    return sum((_groups_mix(core, work, pixels, n, c_out) for pixels, n in blocks), Mix())
+
+
+def _groups_mix(core: Core, work: Work, pixels: int, channels: int, c_out: int) -> Mix:
+    if not work.few:
+        return _group_mix(core, work, pixels, channels).times(-(-c_out // channels))
+    groups, rest = divmod(c_out, channels)
+    over = _group_mix(core, work, pixels, rest) if rest else Mix()
+    return _group_mix(core, work, pixels, channels).times(groups) + over
 
 
 def _group_mix(core: Core, work: Work, pixels: int, channels: int) -> Mix:
     total, products = _group(core, work, pixels, channels), work.taps * pixels * channels
-    loads = work.taps * (pixels + channels) + channels
+    loads = work.taps * (pixels + (0 if work.few else channels)) + channels
     stored = pixels * channels
     turns = -(-work.taps // turn_of(core, work))
     added = products if core.product == 1 else 0

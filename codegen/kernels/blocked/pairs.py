@@ -1,0 +1,134 @@
+"""Convolutions and dense layers whose weights of few bits have a scale per output: two outputs in a word (halves.py).
+
+A product then makes two outputs, and takes what one takes of weights in bytes.  The inputs of a pixel lie together, or
+are copied: windows always, pixels where their outputs may lie over them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from codegen.ir.form import Mix
+from codegen.ir.op import NodeOf
+from codegen.ir.shape import row_pixels
+from codegen.kernels.blocked.conv import pieces_of, read_by, windows
+from codegen.kernels.blocked.cores import OTHER_PRODUCTS, Core, chips_of
+from codegen.kernels.blocked.halves import (
+    HALF_WORD,
+    MOST_HALF,
+    PAIRS,
+    HalvesContext,
+    halves_context,
+    halves_headers,
+    halves_params,
+    halves_scratch,
+)
+from codegen.kernels.blocked.registers import Choice
+from codegen.kernels.conv2d import is_pointwise
+from codegen.kernels.groups import Grouped
+from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.weighted import weighted
+from codegen.ops import Conv2D, Dense
+
+_TEMPLATE = "blocked/halves.c.j2"
+_SUMMED, _PART, _TURN, _SPREAD, _APART, _CHANNEL, _GROUP, _CALL, _COPIED_RUN = 1.25, 6, 2, 8, 8, 4, 12, 40, 20
+"""Instructions of a pixel beside loads and products: of an input's sum, of a part, of a turn of words, of a pair whose
+sums are spread, of one with zero points of its own, of an output, of a block, of a call, of a kernel row's copy."""
+
+
+def _fit(core: Core, node: NodeOf[Conv2D | Dense], *, copied: bool = False, part: int = 0) -> Fit | None:
+    """Of dense layers and pointwise ones: a pixel is what its outputs are made of."""
+    found = _whole(core, node, part) if is_pointwise(node.op) else None
+    if found is None:
+        return None
+    made, k = found
+    k = replace(k, copied=copied)
+    in_place = copied or k.n_out <= 2 * PAIRS
+    mix = _mix(core, k).times(row_pixels(node.outs[0].shape))
+    tiles = partial(_fit, core, copied=copied, part=k.part)
+    return replace(_said(node, made, k), mix=mix, in_place=in_place, copies=copied, tiles=tiles)
+
+
+def _fit_copied(core: Core, node: NodeOf[Conv2D | Dense]) -> Fit | None:
+    """Of several blocks of outputs, which read a pixel again and again: where they may not, it is copied."""
+    plain = _fit(core, node)
+    if plain is None or plain.in_place or node.outs[0].elements == plain.context.n_out:
+        return None
+    return _fit(core, node, copied=True)
+
+
+def _fit_windows(core: Core, node: NodeOf[Conv2D], *, part: int = 0) -> Fit | None:
+    op, found = node.op, _whole(core, node, part)
+    if found is None or is_pointwise(op) or op.groups > 1 or op.w.dilation > 1:
+        return None
+    made, k = found
+    width = row_pixels(node.outs[0].shape)
+    pieces = pieces_of(Choice(1, tuple((i, 1) for i in range(width)), 0), windows(op)[1], node.ins[0].shape, k.n_out)
+    k = replace(k, pieces=pieces, windows=read_by(node, pieces), window_rows=op.h.size)
+    mix, tiles = (_mix(core, k) + _copied(core, k)).times(width), partial(_fit_windows, core, part=k.part)
+    return replace(_said(node, made, k), mix=mix, tiles=tiles)
+
+
+def _said(node: NodeOf[Conv2D | Dense], made: Grouped, k: HalvesContext) -> Fit:
+    why = f"plain C99, {2 * PAIRS} outputs, two in a word{made.sums.said}"
+    return Fit(k, halves_params(node, made, k), halves_scratch(k), why, headers=halves_headers(k))
+
+
+def _whole(core: Core, node: NodeOf[Conv2D | Dense], part: int) -> tuple[Grouped, HalvesContext] | None:
+    """The sums as those of one group, whose factors are 1; `part`: that of the layer that it is a tile of, or 0."""
+    sums = weighted(node, apart=True)
+    if sums is None or not sums.bits or sums.sent or not sums.of_bytes(shifted=True):
+        return None
+    numbers = sums.shifted_weights().reshape(len(sums.weights), -1).astype(np.int64)
+    less = None if sums.less is None else sums.less.reshape(-1, 1)
+    made = Grouped(sums, numbers.shape[1], numbers, np.ones((len(numbers), 1), np.int64), sums.bits, less)
+    part = part or _part(made, HALF_WORD // made.bits)
+    if not part:
+        return None
+    assert made.reach(part) <= MOST_HALF, "the sums of a tile are some of the layer's"
+    return made, halves_context(node, made, part, scaled=False, held=core.held)
+
+
+def _part(made: Grouped, turn: int) -> int:
+    """The inputs of a part, the most whose sums fit half a word: whole words of which each has about as many; or 0."""
+    words = -(-made.block // turn)
+    sizes = dict.fromkeys(min(made.block, turn * -(-words // parts)) for parts in range(1, words + 1))
+    return next((n for n in sizes if made.reach(n) <= MOST_HALF), 0)
+
+
+def _mix(core: Core, k: HalvesContext) -> Mix:
+    """What the outputs of one pixel take."""
+    summed = Mix(_SUMMED * k.n_in + _PART * k.parts, load=k.n_in, store=k.parts, taken=k.n_in / 4)
+    blocks = (_block(core, k, n).times((end - first) // n) for first, end, n in k.outputs)
+    return sum(blocks, summed + Mix(_CALL))
+
+
+def _block(core: Core, k: HalvesContext, outputs: int) -> Mix:
+    """Of so many outputs: their products, their sums of parts spread, and the outputs themselves."""
+    pairs, words = k.pairs_of(outputs), -(-k.n_in // k.in_word)
+    products, spread = pairs * k.n_in, k.parts * pairs
+    added = products if core.product == 1 else 0
+    other = core.pair * products - added + (core.load - 1) * k.n_in + _TURN * words + k.parts * _PART
+    moved = _SPREAD * spread + _APART * pairs * k.apart + outputs * (_CHANNEL + core.requant)
+    loads = k.n_in + words * pairs * -(-k.in_word // core.held) + k.parts
+    return Mix(other + moved + _GROUP, load=loads, store=outputs, multiply_add=added, taken=words)
+
+
+def _copied(core: Core, k: HalvesContext) -> Mix:
+    """What the copy of a window takes."""
+    return Mix(k.window_rows * _COPIED_RUN + (core.copied - 2) * k.n_in, load=k.n_in, store=k.n_in)
+
+
+def blocked_pairs(core: Core) -> tuple[Kernel[Conv2D | Dense], Kernel[Conv2D]]:
+    """The kernels for one core, of chips whose products are one each."""
+    needs, without = chips_of(core)
+    served: tuple[type[Conv2D | Dense], ...] = (Dense, Conv2D)
+    fit, copied, of_windows = (partial(f, core) for f in (_fit, _fit_copied, _fit_windows))
+    chips = (needs, without | OTHER_PRODUCTS)
+    return (
+        Kernel("blocked_pairs", _TEMPLATE, "pixels", served, fit, *chips, copying=copied),
+        Kernel("blocked_window_pairs", _TEMPLATE, "row", (Conv2D,), of_windows, *chips),
+    )

@@ -1,6 +1,6 @@
 """Random networks, planned in random ways: golden equals C, nothing outside the arena is touched, its size is real.
 
-`python -m tests.random_networks --count 2000 --seed 1` is the long run.
+`python -m tests.random_networks --count 2000 --seed 1` is the long run; with `--target` the kernels are another chip's.
 """
 
 from __future__ import annotations
@@ -40,6 +40,15 @@ def test_random_networks_are_planned_soundly() -> None:
     for what, share in SHARES.items():
         assert proof.coverage.features[what] >= share * 0.8 * proof.coverage.networks, what
     assert len(proof.coverage.missing(each=1)) <= 5, "what is rare is looked for among many, which is slow"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chip", ["cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m55", "rv32imc", "aarch64-dot"])
+def test_kernels_of_other_chips_equal_golden_in_plain_c(chip: str) -> None:
+    """The layouts of their weights, and what stands for their instructions elsewhere."""
+    require_tool("cc")
+    proof = prove(seeds(29, 60), flags=("-O1",), jobs=2, chip=chip)
+    assert proof.faults == []
 
 
 @pytest.mark.usefixtures("fastest")

@@ -7,6 +7,7 @@ import sys
 import time
 
 from codegen.spread import spread_over
+from tests.random_networks.cases import HOST
 from tests.random_networks.proof import Proving, prove_each, seeds
 
 
@@ -18,11 +19,12 @@ def main() -> int:
     parser.add_argument("--plan-only", action="store_true", help="up to the shadow run, without C")
     parser.add_argument("--flags", default="-O1", help="of the compiler")
     parser.add_argument("--jobs", type=int, default=2, help="compilers at a time")
+    parser.add_argument("--target", default=HOST, help="whose kernels, in plain C where they are assembly there")
     parser.add_argument("--scheduler", help="who shares the work, as of `lamina eval`")
     given = parser.parse_args()
     numbers = seeds(given.seed, given.count) if given.only is None else range(given.only, given.only + 1)
     began = time.monotonic()
-    how = Proving(tuple(given.flags.split()), given.jobs, given.plan_only)
+    how = Proving(tuple(given.flags.split()), given.jobs, given.plan_only, given.target)
     with spread_over(given.scheduler) as spread:
         proof = prove_each(numbers, how, spread, lambda line: print(line, file=sys.stderr, flush=True))
     print(proof.coverage.table())

@@ -55,6 +55,7 @@ MEMORIES = 0.2
 """Share of the others for chips with three working memories."""
 PLENTY = 1 << 21
 """Bytes of each core's scratchpad in which every random network fits."""
+HOST = "host"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,6 +64,7 @@ class Case:
 
     `eager`: by the scheduler of eager.py.  `scratchpad_bytes`: the scratchpad of each of its `cores`, 0 where it has
     none.  `fast_bytes`: the first of its working memories, 0 where it has one without limit; the second has as much.
+    `chip`: whose kernels it has, with the host's memory.
     """
 
     seed: int
@@ -73,6 +75,7 @@ class Case:
     scratchpad_bytes: int = 0
     cores: int = 1
     fast_bytes: int = 0
+    chip: str = HOST
 
     @property
     def text(self) -> str:
@@ -84,6 +87,7 @@ class Case:
         how = f"{self.scratchpad_bytes} B of scratchpad" if self.scratchpad_bytes else how
         how = f"{self.cores} cores with {how}" if self.cores > 1 else how
         how = f"{how}, {self.fast_bytes} B of fast memory" if self.fast_bytes else how
+        how = f"{how}, kernels of {self.chip}" if self.chip != HOST else how
         return f"seed {self.seed}: {len(self.graph.nodes)} nodes, {how}{more}"
 
 
@@ -142,8 +146,8 @@ def _try(d: Drawing, x: str, step: object) -> str:
     return y
 
 
-def draw_case(seed: int) -> Case:
-    """Network and options of a seed."""
+def draw_case(seed: int, chip: str = HOST) -> Case:
+    """Network and options of a seed, for a chip's kernels."""
     d = draw_graph(seed)
     drawn = replace(d.finished(), name=f"r{seed}")
     verify_graph(drawn)
@@ -151,7 +155,7 @@ def draw_case(seed: int) -> Case:
     options = Options(goal=d.pick(("memory",) * 5 + ("balanced", "speed")))
     if d.chance(SCRATCHPAD) and not graph.states:
         cores = d.pick((2, 3, 4, 8)) if d.chance(CORES) else 1
-        return _in_scratchpad(Case(seed, drawn, graph, options, cores=cores), d)
+        return _in_scratchpad(Case(seed, drawn, graph, options, cores=cores, chip=chip), d)
     if len(graph.inputs) == 1 and d.chance(0.35) and not graph.states:
         options = replace(options, stream_input=True)
     strips = np.random.default_rng([seed, 3])  # other networks stay what they are without it
@@ -159,7 +163,7 @@ def draw_case(seed: int) -> Case:
         options = replace(options, input_outside=True)
     if strips.random() < STRIPS:
         graph = _in_strips(graph, strips)
-    case = _possible(Case(seed, drawn, graph, options, eager=d.chance(0.5)))
+    case = _possible(Case(seed, drawn, graph, options, eager=d.chance(0.5), chip=chip))
     if d.chance(0.35):
         ends = [replace(case, options=replace(case.options, goal=o)) for o in ("memory", "speed")]
         sizes = [plan_of(end).arena_bytes for end in ends]
@@ -241,11 +245,13 @@ def _is_planned(case: Case) -> bool:
 
 def target_of(case: Case) -> Target:
     """The chip that the case is for."""
+    host = load_target(HOST)
+    plain = replace(load_target(case.chip), memories=host.memories)
     if case.fast_bytes:
         fast = Memory("sram", "ram", case.fast_bytes, "drawn")
         slow = (Memory("tcm-2", "ram", case.fast_bytes, "drawn", cost=2), Memory("psram", "psram", None, "any", cost=7))
-        return replace(load_target("host"), memories=(*slow, fast))
-    return scratchpad(case.scratchpad_bytes * case.cores, case.cores) if case.scratchpad_bytes else load_target("host")
+        return replace(plain, memories=(*slow, fast))
+    return scratchpad(case.scratchpad_bytes * case.cores, case.cores) if case.scratchpad_bytes else plain
 
 
 @lru_cache(maxsize=2)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from codegen.spread import Spread
 from tests.random_networks.batch import Batch, Fault
-from tests.random_networks.cases import Planned, draw_case, planned
+from tests.random_networks.cases import HOST, Planned, draw_case, planned
 from tests.random_networks.coverage import Coverage
 
 PER_BATCH = 30
@@ -28,15 +28,19 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Proving:
-    """How networks are proved: the compiler's flags, compilers at a time, or up to the shadow run alone."""
+    """How networks are proved: the compiler's flags, compilers at a time, or up to the shadow run alone.
+
+    `chip`: whose kernels they have, which run here in plain C where they are assembly there.
+    """
 
     flags: tuple[str, ...] = ("-O1",)
     jobs: int = 1
     plan_only: bool = False
+    chip: str = HOST
 
     def __call__(self, numbers: range) -> Proof:
         """Those of a few numbers, wherever that is done."""
-        proof = prove(numbers, flags=self.flags, jobs=self.jobs, plan_only=self.plan_only)
+        proof = prove(numbers, flags=self.flags, jobs=self.jobs, plan_only=self.plan_only, chip=self.chip)
         for fault in proof.faults:  # at once, for a run may be ended before its end
             print(f"{fault.case}: {fault.what}", file=sys.stderr, flush=True)
         return proof
@@ -63,13 +67,14 @@ def prove(
     flags: tuple[str, ...] = ("-O1",),
     jobs: int = 1,
     plan_only: bool = False,
+    chip: str = HOST,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Proof:
     """Every network of these numbers; with `plan_only`, up to the shadow run."""
     proof = Proof()
     waiting: list[Planned] = []
     for number in numbers:
-        found = _planned(number, proof)
+        found = _planned(number, chip, proof)
         if found is None:
             continue
         proof.coverage.add(found)
@@ -83,9 +88,9 @@ def prove(
     return proof
 
 
-def _planned(number: int, proof: Proof) -> Planned | None:
+def _planned(number: int, chip: str, proof: Proof) -> Planned | None:
     try:
-        return planned(draw_case(number))
+        return planned(draw_case(number, chip))
     except Exception as error:
         proof.faults.append(Fault(f"seed {number}", f"{type(error).__name__}: {error}"))
         return None

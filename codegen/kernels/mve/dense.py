@@ -23,6 +23,7 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType, Requant
 from codegen.ir.shape import Window, row_pixels
 from codegen.kernels.common import range_field
+from codegen.kernels.conv2d import is_pointwise
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.mve.common import (
     CHUNK,
@@ -330,11 +331,6 @@ def _windows(op: Conv2D | Dense) -> tuple[Window, Window]:
     return (op.h, op.w) if isinstance(op, Conv2D) else (_ONE, _ONE)
 
 
-def _is_plain(op: Conv2D | Dense) -> bool:
-    """Whether an output pixel reads one input pixel, the output's own."""
-    return all(w.stride == 1 for w in _windows(op)) and _is_point(op)
-
-
 def _is_point(op: Conv2D | Dense) -> bool:
     return all(w.size == 1 and w.pad_before == w.pad_after == 0 for w in _windows(op))
 
@@ -389,7 +385,7 @@ def _tile(form: str, inputs: int, pixels: int, *, whole: bool) -> int:
 
 
 def _fit_pixels(node: NodeOf[Conv2D | Dense]) -> Fit | None:
-    return _fit(node, by_pixels=True) if _is_plain(node.op) else None
+    return _fit(node, by_pixels=True) if is_pointwise(node.op) else None
 
 
 def _fit_copied(node: NodeOf[Conv2D | Dense]) -> Fit | None:

@@ -46,6 +46,7 @@ def conv_cases(mode: Mode) -> Iterator[Case]:
         "same": conv(t(S8, 1, 5, 6, 3), same, same, 3),
         "far_pads": conv(t(U8, 1, 4, 3, 2), window(2, 2, 3, 4, 2), window(3, 3, 2, 5, 4), 5, y=U8),
         "groups": conv(t(S8, 1, 4, 5, 6), same, window(2, 2), 4, 2),
+        "groups_of_points": conv(t(S8, 1, 3, 5, 8), window(1), window(1), 6, 2),
         "depthwise": conv(t(S8, 1, 4, 5, 19), same, same, 19, 19),
         "pointwise": conv(t(S8, 1, 2, 3, 5), window(1), window(1), 7),
         "wide_input": conv(t(S16, 1, 3, 3, 2), same, same, 2),

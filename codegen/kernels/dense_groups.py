@@ -10,7 +10,7 @@ from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
 from codegen.kernels.common import RequantContext, requant_context, requant_fields
-from codegen.kernels.groups import Grouped, grouped
+from codegen.kernels.groups import Grouped, InGroups, grouped
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.packed import Fields, filled_to
 from codegen.ops import Conv2D, Dense
@@ -21,8 +21,8 @@ _GROUP_LESS = "of each group, added to its numbers: they are stored as so much l
 
 
 @record
-class DenseGroupsContext:
-    """Literals of one layer: `n_in` inputs in groups of `block`, of which the last may be smaller.
+class DenseGroupsContext(InGroups):
+    """Literals of one layer: `n_in` inputs in groups of `size`, of which the last may be smaller.
 
     `fields`: how numbers of few bits lie in bytes, of which each group has its own; None for bytes.  `apart`: those of
     a group are stored as so much less.
@@ -31,9 +31,7 @@ class DenseGroupsContext:
     x_t: str
     y_t: str
     acc_t: str
-    n_in: int
     n_out: int
-    block: int
     fields: Fields | None
     apart: bool
     rq: RequantContext
@@ -44,21 +42,6 @@ class DenseGroupsContext:
         return "int8_t" if self.fields is None else self.fields.ctype
 
     @property
-    def groups(self) -> int:
-        """Groups of an output, the last one with them."""
-        return -(-self.n_in // self.block)
-
-    @property
-    def whole(self) -> int:
-        """Groups of `block` inputs."""
-        return self.n_in // self.block
-
-    @property
-    def rest(self) -> int:
-        """Inputs of the last group where it is smaller."""
-        return self.n_in % self.block
-
-    @property
     def in_turn(self) -> int:
         """Numbers in an element."""
         return 1 if self.fields is None else self.fields.in_turn(1)
@@ -66,7 +49,7 @@ class DenseGroupsContext:
     @property
     def row(self) -> int:
         """Elements of an output's numbers."""
-        return self.whole * self.elements_of(self.block) + self.elements_of(self.rest)
+        return self.whole * self.elements_of(self.size) + self.elements_of(self.rest)
 
     def elements_of(self, inputs: int) -> int:
         """Elements of so many inputs' numbers."""
@@ -112,7 +95,7 @@ def _context(node: NodeOf[Conv2D | Dense], made: Grouped) -> DenseGroupsContext:
         acc_t=made.sums.acc_t,
         n_in=x.shape[-1],
         n_out=w.shape[0],
-        block=w.block,
+        size=w.block,
         fields=Fields(made.bits, _BYTE) if made.bits else None,
         apart=made.less is not None,
         rq=requant_context(node.op.requant, wide=made.sums.wide),
@@ -124,8 +107,8 @@ def _packed(numbers: Array, k: DenseGroupsContext) -> Array:
     fields = k.fields
     if fields is None:
         return numbers.astype(np.int8).reshape(-1)
-    split = k.whole * k.block
-    parts = (numbers[:, :split].reshape(len(numbers), k.whole, k.block), numbers[:, None, split:])
+    split = k.rest_at
+    parts = (numbers[:, :split].reshape(len(numbers), k.whole, k.size), numbers[:, None, split:])
     rows = [_elements(part, fields) for part in parts if part.size]
     return np.ascontiguousarray(np.concatenate(rows, axis=1)).reshape(-1)
 

@@ -16,7 +16,7 @@ from codegen.ir.quant import Array
 from codegen.kernels.blocked.conv import Piece
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant
 from codegen.kernels.gather import Columns
-from codegen.kernels.groups import Grouped
+from codegen.kernels.groups import Grouped, InGroups
 from codegen.kernels.packed import filled_to
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
@@ -29,8 +29,8 @@ _STORED_LESS = "of each group, added to its numbers: they are stored as so much 
 
 
 @record(kw_only=True)
-class HalvesContext:
-    """Literals of one layer: `n_in` inputs in groups of `block`, summed in parts of `part`.
+class HalvesContext(InGroups):
+    """Literals of one layer: `n_in` inputs in groups of `size`, summed in parts of `part`.
 
     `scaled`: each group has a factor; without, all inputs are one group.  `apart`: each group has a number of its own
     that is added to those stored.  `held`: how many inputs of a word are in registers at a time.
@@ -41,9 +41,7 @@ class HalvesContext:
 
     x_t: str
     y_t: str
-    n_in: int
     n_out: int
-    block: int
     part: int
     bits: int
     scaled: bool
@@ -63,29 +61,19 @@ class HalvesContext:
         return tuple(g for g in ((0, whole, size), (whole, self.n_out, self.n_out - whole)) if g[0] < g[1])
 
     @property
-    def whole(self) -> int:
-        """Groups of `block` inputs."""
-        return self.n_in // self.block
-
-    @property
-    def rest(self) -> int:
-        """Inputs of the last group where it is smaller."""
-        return self.n_in % self.block
-
-    @property
     def parts(self) -> int:
         """Parts of all inputs."""
-        return self.whole * -(-self.block // self.part) + -(-self.rest // self.part)
+        return self.whole * -(-self.size // self.part) + -(-self.rest // self.part)
 
     @property
     def whole_parts(self) -> int:
-        """Whole parts of the groups of `block` inputs."""
-        return self.whole * self.parts_of(self.block)
+        """Whole parts of the groups of `size` inputs."""
+        return self.whole * self.parts_of(self.size)
 
     @property
     def whole_rests(self) -> tuple[int, ...]:
-        """Inputs of the part that is left over of one group of `block`: several groups have whole parts alone."""
-        rest = self.part_rest(self.block) if self.whole else 0
+        """Inputs of the part that is left over of one group of `size`: several groups have whole parts alone."""
+        rest = self.part_rest(self.size) if self.whole else 0
         return (rest,) if rest else ()
 
     @property
@@ -187,7 +175,7 @@ def halves_context(
         y_t=node.outs[0].dtype.ctype,
         n_in=made.numbers.shape[1],
         n_out=len(made.numbers),
-        block=made.block,
+        size=made.block,
         part=part,
         bits=made.bits,
         scaled=scaled,
@@ -209,7 +197,7 @@ def halves_scratch(k: HalvesContext) -> tuple[Scratch, ...]:
 
 def halves_params(node: NodeOf[Conv2D | Dense], made: Grouped, k: HalvesContext) -> tuple[Field, ...]:
     """The layer's constants."""
-    words = k.whole * -(-k.block // k.in_word) + -(-k.rest // k.in_word)
+    words = k.whole * -(-k.size // k.in_word) + -(-k.rest // k.in_word)
     pairs = sum(k.pairs_of(n) * (end - first) // n for first, end, n in k.outputs)
     factors = (Field("factors", _by_blocks(made.factors, k).astype(np.int16)),) if k.scaled else ()
     return (
@@ -246,8 +234,8 @@ def _blocks(k: HalvesContext) -> list[tuple[int, int]]:
 
 def _packed(made: Grouped, k: HalvesContext) -> Array:
     fields = made.numbers + (1 << (k.bits - 1))
-    split = k.whole * k.block
-    parts = (fields[:, :split].reshape(len(fields), k.whole, k.block), fields[:, None, split:])
+    split = k.rest_at
+    parts = (fields[:, :split].reshape(len(fields), k.whole, k.size), fields[:, None, split:])
     words = np.concatenate([_words(part, k) for part in parts if part.size], axis=1)
     return np.concatenate([_paired(_block(words[at:][:n])).reshape(-1) for at, n in _blocks(k)])
 

@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 import pytest
 
+from codegen.errors import ModelRejected
 from codegen.golden.interface import graph_ports, network_feeds
 from codegen.golden.interpreter import run_graph
 from codegen.ir.graph import Graph
@@ -139,3 +140,16 @@ def test_c_has_the_same_sums(tmp_path: Path) -> None:
         graphs.append(graph)
         feeds.append(network_feeds(graph_ports(graph)[0], {"x": x}))
     check_c_is_golden(graphs, feeds, tmp_path / "c")
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_zero_points_of_rows_or_columns_are_refused_where_both_are_computed(side: int, tmp_path: Path) -> None:
+    """ONNX lets either side have one for each of its rows or columns; ours are one number."""
+    net = Net()
+    x = net.input(DENSE, onnx.TensorProto.UINT8)
+    turned = net.op("Transpose", x, perm=[1, 0])
+    zeros = [net.const(3, np.uint8), net.const(9, np.uint8)]
+    zeros[side] = net.const(np.arange(DENSE[0]), np.uint8)
+    y = net.op("Cast", net.op("MatMulInteger", x, turned, *zeros), to=1)
+    with pytest.raises(ModelRejected, match="LAM-IMPORT-011"):
+        imported(net.model(y), tmp_path)

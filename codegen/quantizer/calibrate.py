@@ -94,8 +94,8 @@ def _widened(tensor: Tensor, found: tuple[float, float], spec: Spec) -> tuple[fl
 
 def natural(low: float, high: float, spec: Spec) -> Stored:
     """Integers of numbers between 0 or -1, and 1: steps of a power of two, of which 1 itself is one too many."""
-    used = spec.bits - (low < 0 or spec.symmetric) * spec.signed
-    zero = 0 if spec.symmetric or low < 0 else spec.least
+    used = spec.bits - (low < 0 or spec.centred) * spec.signed
+    zero = 0 if spec.centred or low < 0 else spec.least
     scale = np.array([(high - max(low, 0.0)) / 2.0**used], np.float32)
     return replace(stored_for(low, high, spec), scale=scale, zero_point=np.array([zero], np.int64))
 

@@ -217,7 +217,7 @@ class MixedAsking:
         if role == "weights":
             return replace(spec, bits=self.weights.get(layer, spec.bits))
         bits = self.tensors.get(tensor, spec.bits)
-        return spec if bits == spec.bits else replace(spec, bits=bits, symmetric=bits > _BYTE or spec.symmetric)
+        return spec if bits == spec.bits else replace(spec, bits=bits, symmetric=bits > _BYTE or spec.centred)
 
 
 def mixed_asking(base: Asking, parts: Sequence[Part], bits: Mapping[str, Bits]) -> MixedAsking:

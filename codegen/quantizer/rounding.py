@@ -1,7 +1,8 @@
 """Rounding of weights as an optimisation: the integers q of least (w - s q)' H (w - s q), H the inputs' second moments.
 
 Decides: how the search goes.  Everything is done for all outputs of all groups at once: weights and integers are
-[groups, outputs, terms], moments [groups, terms, terms], steps broadcast against the weights.
+[groups, outputs, terms], moments [groups, terms, terms], grids broadcast against the weights.  Integers are less their
+zero point here.
 Sources: E. Frantar and others, Optimal Brain Compression (arXiv 2208.11580) and GPTQ (arXiv 2210.17323), for the error
 that later terms make up for; K. Behdin and others, QuantEase (arXiv 2309.01885), for descent along coordinates.
 """
@@ -9,10 +10,12 @@ that later terms make up for; K. Behdin and others, QuantEase (arXiv 2309.01885)
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from codegen.ir.quant import Array
+from codegen.ir.shape import Shape
 from codegen.quantizer.spec import Rounding
 from codegen.quantizer.weights import rounded
 from codegen.records import record
@@ -28,8 +31,29 @@ _BEYOND_HALF = 0.5 + 1e-9
 
 
 @record(eq=False)
+class Grid:
+    """What weights may become: whole numbers of steps from `low` to `high`, of one term where they do not vary."""
+
+    steps: Array
+    low: Array
+    high: Array
+
+    def at(self, index: Any) -> Grid:
+        """The grid of some of the weights that it is broadcast against."""
+        return Grid(self.steps[index], self.low[index], self.high[index])
+
+    def wide(self, shape: Shape) -> Grid:
+        """The same for each weight."""
+        return Grid(*(np.broadcast_to(a, shape) for a in (self.steps, self.low, self.high)))
+
+    def held(self, wanted: Array) -> Array:
+        """The nearest of its whole numbers."""
+        return np.asarray(np.minimum(np.maximum(wanted, self.low), self.high))
+
+
+@record(eq=False)
 class Problem:
-    """Real weights, what their errors cost together, and the integers that there are.
+    """Real weights, and what their errors cost together.
 
     `sharing` numbers the outputs, [groups, outputs]: those of one number share their scale.
     """
@@ -37,25 +61,23 @@ class Problem:
     weights: Array
     moments: Array
     sharing: Array
-    low: int
-    high: int
     rounding: Rounding = "half_even"
 
     def shared(self, sizes: Array) -> Array:
         """The sum over all outputs that share a scale, for each of them."""
         return np.asarray(np.bincount(self.sharing.reshape(-1), sizes.reshape(-1))[self.sharing])
 
-    def loss(self, integers: Array, steps: Array) -> Array:
+    def loss(self, integers: Array, grid: Grid) -> Array:
         """The squared error of each output: [groups, outputs]."""
-        error = self.weights - integers * steps
+        error = self.weights - integers * grid.steps
         return np.asarray(((error @ self.moments) * error).sum(axis=-1))
 
-    def nearest(self, steps: Array) -> Array:
+    def nearest(self, grid: Grid) -> Array:
         """Each weight rounded for itself."""
-        return np.clip(rounded(self.weights / steps, self.rounding), self.low, self.high)
+        return grid.held(rounded(self.weights / grid.steps, self.rounding))
 
 
-def fed_back(problem: Problem, steps: Array, damping: float = 0.01) -> Array:
+def fed_back(problem: Problem, grid: Grid, damping: float = 0.01) -> Array:
     """Integers of one term after the other, the terms that are left making up for the error so far.
 
     The terms of greatest moments come first; `damping` times the mean moment is added to each.  Groups, which have
@@ -64,16 +86,16 @@ def fed_back(problem: Problem, steps: Array, damping: float = 0.01) -> Array:
     """
     groups, terms = len(problem.moments), problem.moments.shape[-1]
     together = max(1, _AT_ONCE // max(terms * terms, 1))
-    wide = np.broadcast_to(steps, problem.weights.shape)
+    wide = grid.wide(problem.weights.shape)
     parts = [slice(at, at + together) for at in range(0, groups, together)]
     found = [
-        _fed_back(replace(problem, weights=problem.weights[p], moments=problem.moments[p]), wide[p], damping)
+        _fed_back(replace(problem, weights=problem.weights[p], moments=problem.moments[p]), wide.at(p), damping)
         for p in parts
     ]
     return np.concatenate(found) if found else np.empty_like(problem.weights)
 
 
-def _fed_back(problem: Problem, steps: Array, damping: float) -> Array:
+def _fed_back(problem: Problem, grid: Grid, damping: float) -> Array:
     """Integers of some groups."""
     diagonal = np.diagonal(problem.moments, axis1=-2, axis2=-1)
     order = np.argsort(-diagonal, axis=-1, kind="stable")
@@ -81,8 +103,10 @@ def _fed_back(problem: Problem, steps: Array, damping: float) -> Array:
     damped = np.take_along_axis(np.take_along_axis(damped, order[:, :, None], 1), order[:, None, :], 2)
     carried = np.swapaxes(np.linalg.cholesky(np.linalg.inv(damped)), -1, -2)
     everywhere = np.broadcast_to(order[:, None, :], problem.weights.shape)
-    weights = np.take_along_axis(problem.weights, everywhere, 2)
-    found = _carry_errors(weights, np.take_along_axis(steps, everywhere, 2), carried, problem)
+    weights, *ordered = (
+        np.take_along_axis(a, everywhere, 2) for a in (problem.weights, grid.steps, grid.low, grid.high)
+    )
+    found = _carry_errors(weights, Grid(*ordered), carried)
     integers = np.empty_like(found)
     np.put_along_axis(integers, everywhere, found, 2)
     return integers
@@ -94,7 +118,7 @@ def _damped(moments: Array, diagonal: Array, damping: float) -> Array:
     return np.asarray(moments + added[:, None, None] * np.eye(moments.shape[-1]))
 
 
-def _carry_errors(weights: Array, steps: Array, carried: Array, problem: Problem) -> Array:
+def _carry_errors(weights: Array, grid: Grid, carried: Array) -> Array:
     """Rounds term by term, in place of the weights that later terms are changed from."""
     terms = weights.shape[-1]
     integers = np.empty_like(weights)
@@ -102,26 +126,27 @@ def _carry_errors(weights: Array, steps: Array, carried: Array, problem: Problem
         block = slice(start, min(start + _BLOCK, terms))
         errors = np.empty_like(weights[..., block])
         for j in range(block.start, block.stop):
-            integers[..., j] = np.clip(np.rint(weights[..., j] / steps[..., j]), problem.low, problem.high)
-            error = (weights[..., j] - integers[..., j] * steps[..., j]) / carried[:, j, j, None]
+            here = grid.at((..., j))
+            integers[..., j] = here.held(np.rint(weights[..., j] / here.steps))
+            error = (weights[..., j] - integers[..., j] * here.steps) / carried[:, j, j, None]
             weights[..., j : block.stop] -= error[..., None] * carried[:, None, j, j : block.stop]
             errors[..., j - start] = error
         weights[..., block.stop :] -= errors @ carried[:, block, block.stop :]
     return integers
 
 
-def descended(problem: Problem, steps: Array, integers: Array, sweeps: int = 20) -> Array:
+def descended(problem: Problem, grid: Grid, integers: Array, sweeps: int = 20) -> Array:
     """Integers that no change of a single one makes better, or those after so many sweeps over all terms.
 
     Outputs have nothing to do with each other here: those that a sweep leaves alone are done.
     """
-    integers, steps = integers.copy(), np.broadcast_to(steps, integers.shape)
-    slope = (integers * steps - problem.weights) @ problem.moments
+    integers, grid = integers.copy(), grid.wide(integers.shape)
+    slope = (integers * grid.steps - problem.weights) @ problem.moments
     groups, outputs = (np.arange(count) for count in integers.shape[:2])
     for _ in range(sweeps):
         left = np.ix_(groups, outputs)
         found, here = integers[left], slope[left]
-        moved = _swept(_some(problem, groups), steps[left], found, here)
+        moved = _swept(_some(problem, groups), grid.at(left), found, here)
         integers[left], slope[left] = found, here
         groups, outputs = groups[moved.any(axis=1)], outputs[moved.any(axis=0)]
         if not groups.size:
@@ -134,14 +159,15 @@ def _some(problem: Problem, groups: Array) -> Problem:
     return problem if len(groups) == len(problem.moments) else replace(problem, moments=problem.moments[groups])
 
 
-def _swept(problem: Problem, steps: Array, integers: Array, slope: Array) -> Array:
+def _swept(problem: Problem, grid: Grid, integers: Array, slope: Array) -> Array:
     """Sets each integer to the best one given the others; says which outputs have changed: [groups, outputs]."""
     terms, changed = integers.shape[-1], np.zeros(integers.shape[:2], bool)
     curvatures = np.diagonal(problem.moments, axis1=-2, axis2=-1)[:, None, :]
     limits = np.where(curvatures > 0, _NEARLY * _BEYOND_HALF * curvatures, np.inf)
     for start in range(0, terms, _BLOCK):
         block = slice(start, min(start + _BLOCK, terms))
-        moves = _moved(problem, steps[..., block], integers[..., block], slope[..., block], limits[..., block], start)
+        cut = (..., block)
+        moves = _moved(problem, grid.at(cut), integers[cut], slope[cut], limits[cut], start)
         moved = moves.any(axis=-1)
         hit = np.flatnonzero(moved.any(axis=0))
         if hit.size:
@@ -150,23 +176,23 @@ def _swept(problem: Problem, steps: Array, integers: Array, slope: Array) -> Arr
     return changed
 
 
-def _moved(problem: Problem, steps: Array, integers: Array, slope: Array, limits: Array, start: int) -> Array:
+def _moved(problem: Problem, grid: Grid, integers: Array, slope: Array, limits: Array, start: int) -> Array:
     """How far the weights of some terms go, from `start` on, in steps' sizes; their integers are set.
 
     Terms come first here, for one is looked at in all rows, an output of a group each.
     """
     groups, outputs, terms = slope.shape
-    local, limit = _by_term(slope), _by_term(steps * limits)
+    local, limit = _by_term(slope), _by_term(grid.steps * limits)
     moves = np.zeros_like(local)
     for at in range(terms):
         rows = np.flatnonzero(np.abs(local[at]) > limit[at])
         if not rows.size:
             continue
         group, output = np.divmod(rows, outputs)
-        j, step, held = start + at, steps[group, output, at], integers[group, output, at]
-        move = _move(problem, step, held, local[at, rows], problem.moments[group, j, j])
+        j, here, held = start + at, grid.at((group, output, at)), integers[group, output, at]
+        move = _move(here, held, local[at, rows], problem.moments[group, j, j])
         integers[group, output, at] = held + move
-        moves[at, rows] = move * step
+        moves[at, rows] = move * here.steps
         if at + 1 < terms and move.any():
             coming = problem.moments[:, j, j + 1 : start + terms].T
             local[at + 1 :, rows] += moves[at, rows] * (coming if groups == 1 else coming[:, group])
@@ -178,17 +204,17 @@ def _by_term(array: Array) -> Array:
     return np.array(array.reshape(-1, array.shape[-1]).T, order="C")
 
 
-def _move(problem: Problem, steps: Array, integers: Array, slope: Array, curvature: Array) -> Array:
+def _move(grid: Grid, integers: Array, slope: Array, curvature: Array) -> Array:
     """How far each integer is from its best value while the others stay; curvatures are above zero."""
-    wanted = -slope / (steps * curvature)
+    wanted = -slope / (grid.steps * curvature)
     wanted = np.where(np.abs(wanted) > _BEYOND_HALF, np.rint(wanted), 0.0)
-    return np.asarray(np.minimum(np.maximum(integers + wanted, problem.low), problem.high) - integers)
+    return np.asarray(grid.held(integers + wanted) - integers)
 
 
-def rescaled(problem: Problem, integers: Array, steps: Array) -> Array:
+def rescaled(problem: Problem, integers: Array, grid: Grid) -> Array:
     """The steps of least error for these integers, one for all outputs that share one; steps do not vary by term."""
     moved = integers @ problem.moments
     along = problem.shared((moved * problem.weights).sum(axis=-1))
     square = problem.shared((moved * integers).sum(axis=-1))
     known = (square > 0) & (along > 0)
-    return np.where(known, along / np.where(known, square, 1.0), steps[..., 0])[..., None]
+    return np.where(known, along / np.where(known, square, 1.0), grid.steps[..., 0])[..., None]

@@ -33,6 +33,11 @@ Statistic = Literal["all", "mean", "median", "max", "mode"]
 """What the samples' own ranges are put together by; `all` takes the samples as one."""
 
 
+_BYTE = 8
+_FREE = range(3, _BYTE)
+"""Bits of weights with which zero points gain more than they cost."""
+
+
 @record(kw_only=True)
 class Spec:
     """One tensor's quantization as it was asked for.
@@ -41,11 +46,12 @@ class Spec:
     groups; with `per_channel`, each entry of the output channels' axis has its own.  `low` and `high` are the range
     that method `fixed` takes; `percentile` is in percent, `momentum` the weight of a new sample in a moving average.
     `scales`, where there are any, are those of weights, whatever the numbers.  `learn` is how training finds
-    the range.  With `keep_float` the tensor stays real, and the other fields say nothing.
+    the range.  With `keep_float` the tensor stays real, and the other fields say nothing.  Where nobody says
+    `symmetric` or `narrow_range` of weights, they are None: `centred` and `least` know what holds.
     """
 
     bits: int = 8
-    symmetric: bool = False
+    symmetric: bool | None = False
     per_channel: bool = False
     group: int = 0
     pot: bool = False
@@ -55,7 +61,7 @@ class Spec:
     bins: int = 2048
     momentum: float = 0.01
     statistic: Statistic = "all"
-    narrow_range: bool = False
+    narrow_range: bool | None = False
     signed: bool = True
     low: float | None = None
     high: float | None = None
@@ -64,9 +70,17 @@ class Spec:
     learn: Learn = "auto"
 
     @property
+    def centred(self) -> bool:
+        """Whether zero is the integer 0."""
+        if self.symmetric is None:
+            return self.pot or bool(self.scales) or self.bits not in _FREE
+        return self.symmetric
+
+    @property
     def least(self) -> int:
         """The least integer."""
-        return (-(1 << (self.bits - 1)) + self.narrow_range) if self.signed else 0
+        narrow = self.bits not in _FREE if self.narrow_range is None else self.narrow_range
+        return (-(1 << (self.bits - 1)) + narrow) if self.signed else 0
 
     @property
     def greatest(self) -> int:

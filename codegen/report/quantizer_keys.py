@@ -53,6 +53,6 @@ def _defaults() -> str:
 
 
 def _spelled(spec: Spec) -> tuple[str, ...]:
-    flags = ["yes" if flag else "no" for flag in (spec.symmetric, spec.narrow_range)]
+    flags = ["yes" if flag else "no" for flag in (spec.centred, spec.least > -(1 << (spec.bits - 1)))]
     granularity = "channel" if spec.per_channel else "tensor"
     return str(spec.bits), flags[0], granularity, flags[1], spec.rounding, spec.method

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from codegen.ir.shape import Shape
 from codegen.quantizer.ranges.storing import LEAST_SCALE, bits_of, dtype_of
 from codegen.quantizer.scheme import Weight
 from codegen.quantizer.spec import Learn, Rounding, Spec
-from codegen.quantizer.weights import scales, stored_weights
+from codegen.quantizer.weights import stored_weights
 
 _ROUNDED: Mapping[Rounding, Callable[[Tensor], Tensor]] = {
     "half_even": torch.round,
@@ -142,10 +143,10 @@ class WeightGrid(nn.Module):  # type: ignore[misc]
         """Begin with the steps that the configuration's method finds."""
         super().__init__()
         self.spec, self._axis, self._way = spec, axis, way_of(spec, fixed=bool(spec.scales))
-        found = scales(data, spec, axis or 0)
-        self._held = stored_weights(found, spec, axis or 0, data.ndim)
-        self.step = Step(found.shape, spec, self._way)
-        self.step.begin(found)
+        self._held = stored_weights(data, spec, axis or 0)
+        self.step = Step(self._held.scale.shape, spec, self._way)
+        self.step.begin(self._held.scale)
+        self.register_buffer("zero", torch.as_tensor(self._held.zero_point))
         self.chosen: Callable[[], Tensor] | None = None
         """How far above its lower neighbour each number is held, from 0 to 1, while that is being chosen."""
         self.register_buffer("kept", torch.tensor(False))
@@ -157,19 +158,25 @@ class WeightGrid(nn.Module):  # type: ignore[misc]
     def forward(self, numbers: Tensor, floor: Array | float = 0.0) -> tuple[Tensor, Weight]:
         """The numbers as their integers hold them, and the integers; no step is below its floor."""
         if self._way == "none" and not self.spec.scales and not self.kept:
-            self.step.begin(scales(array_of(numbers), self.spec, self._axis or 0, floor=floor))
+            found = stored_weights(array_of(numbers), self.spec, self._axis or 0, floor=floor)
+            self.step.begin(found.scale)
+            self.zero.copy_(torch.as_tensor(found.zero_point))
         step = self._raised(self.step(), floor)
         if self._way == "lsq":
             step = damped(step, _lsq_factor(numbers.numel() // max(step.numel(), 1), self.spec))
-        wide = self._spread(step, tuple(numbers.shape))
+        wide, zero = (self._spread(part, tuple(numbers.shape)) for part in (step, self.zero))
+        low, high = self.spec.least - zero, self.spec.greatest - zero
         if self.chosen is not None:
-            between = torch.clamp(torch.floor(numbers / wide) + self.chosen(), self.spec.least, self.spec.greatest)
-            stored = stored_weights(array_of(step), self.spec, self._axis or 0, numbers.dim())
-            return wide * between, Weight(array_of(torch.round(between)).astype(stored.dtype), stored)
-        within = torch.clamp(numbers / wide, self.spec.least, self.spec.greatest)
+            between = torch.clamp(torch.floor(numbers / wide) + self.chosen(), low, high)
+            return wide * between, self._weight(torch.round(between) + zero, step)
+        within = torch.clamp(numbers / wide, low, high)
         integers = _ROUNDED[self.spec.rounding](within.detach())
-        stored = stored_weights(array_of(step), self.spec, self._axis or 0, numbers.dim())
-        return wide * through(integers, within), Weight(array_of(integers).astype(stored.dtype), stored)
+        return wide * through(integers, within), self._weight(integers + zero, step)
+
+    def _weight(self, integers: Tensor, step: Tensor) -> Weight:
+        """The constant of these integers."""
+        stored = replace(self._held, scale=array_of(step), zero_point=array_of(self.zero))
+        return Weight(array_of(integers).astype(stored.dtype), stored)
 
     def _raised(self, step: Tensor, floor: Array | float) -> Tensor:
         least = torch.as_tensor(np.asarray(floor, np.float32), device=step.device)
@@ -180,7 +187,7 @@ class WeightGrid(nn.Module):  # type: ignore[misc]
         return torch.maximum(step, least if step.dim() else least.max())
 
     def _spread(self, step: Tensor, shape: Shape) -> Tensor:
-        """The steps in a form that broadcasts against the numbers."""
+        """The steps, or zero points, in a form that broadcasts against the numbers."""
         held = self._held
         if held.axis is None:
             return step

@@ -27,7 +27,7 @@ _WIDE = 16
 
 DEFAULTS: Mapping[Role, Spec] = {
     "input": Spec(),
-    "weights": Spec(symmetric=True, per_channel=True, narrow_range=True),
+    "weights": Spec(symmetric=None, per_channel=True, narrow_range=None),
     "bias": Spec(bits=32, symmetric=True, per_channel=True),
     "activation": Spec(),
 }

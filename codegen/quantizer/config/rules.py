@@ -29,7 +29,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "a power of two as scale goes with integers around zero: symmetric = true",
         ("scale", "symmetric"),
-        lambda role, spec: spec.pot and not spec.symmetric,
+        lambda role, spec: spec.pot and not spec.centred,
     ),
     Rule(
         '`diffs` chooses between powers of two: scale = "pot"',
@@ -59,12 +59,17 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "only signed integers have a least one to leave out: narrow_range = false, or signed = true",
         ("narrow_range", "signed"),
-        lambda role, spec: spec.narrow_range and not spec.signed,
+        lambda role, spec: bool(spec.narrow_range) and not spec.signed,
     ),
     Rule(
-        "integers of weights are signed, around zero: symmetric = true, signed = true",
-        ("symmetric", "signed"),
-        lambda role, spec: role == "weights" and not (spec.symmetric and spec.signed),
+        "integers of weights are signed: signed = true",
+        ("signed",),
+        lambda role, spec: role == "weights" and not spec.signed,
+    ),
+    Rule(
+        "weights of 8 bits, or with scales that are given, are around zero: symmetric = true",
+        ("symmetric", "bits", "scales"),
+        lambda role, spec: role == "weights" and not spec.centred and (spec.bits >= 8 or bool(spec.scales)),
     ),
     Rule(
         "weights are known whole and have ranges of their own: neither `moving_average` nor `fixed`",
@@ -96,7 +101,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "`lsq+` learns a zero point besides: symmetric = false",
         ("learn", "symmetric"),
-        lambda role, spec: spec.learn == "lsq+" and spec.symmetric and role != "weights",
+        lambda role, spec: spec.learn == "lsq+" and spec.centred and role != "weights",
     ),
     Rule(
         "`lsq+` and `pact` are for what is computed; weights are around zero, and none of them is cut off for good",

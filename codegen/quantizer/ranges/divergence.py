@@ -22,7 +22,7 @@ def entropy(statistics: Statistics, spec: Spec) -> Range:
     It has half as many levels as there are integers, or all of them where numbers of one sign get them all.
     """
     counts = statistics.histogram.folded().counts.astype(np.float64)
-    whole = not spec.signed or (statistics.one_sided and not spec.symmetric)
+    whole = not spec.signed or (statistics.one_sided and not spec.centred)
     levels = 1 << (spec.bits if whole else spec.bits - 1)
     if not counts.sum() or len(counts) <= levels:
         return minmax(statistics, spec)

@@ -51,7 +51,7 @@ def mse(statistics: Statistics, spec: Spec) -> Range:
     """The range of least squared error: one threshold, or of a grid of both ends, then each end in turn."""
     low, high = minmax(statistics, replace(spec, statistic="all"))
     error = _error(statistics, spec)
-    if spec.symmetric or statistics.one_sided:
+    if spec.centred or statistics.one_sided:
         fraction = _least(lambda f: error(f * low, f * high))
         return fraction * low, fraction * high
     below, above = _coarsely(lambda f, g: error(f * low, g * high))
@@ -122,7 +122,7 @@ def diffs(statistics: Statistics, spec: Spec) -> Range:
 def _at_exponent(exponent: int, low: float, high: float, spec: Spec) -> Range:
     """The range that integers with steps of 2**-exponent hold; an asymmetric one keeps its lower end while it can."""
     step = 2.0**-exponent
-    if spec.symmetric:
+    if spec.centred:
         return spec.least * step, spec.greatest * step
     span = (spec.greatest - spec.least) * step
     below = min(-low, span * -low / (high - low)) if -low + high > span else -low

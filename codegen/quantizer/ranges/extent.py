@@ -16,7 +16,7 @@ Range = tuple[float, float]
 def held(low: float, high: float, spec: Spec) -> Range:
     """The range with zero in it, and equal on both sides where it is to be symmetric."""
     low, high = min(low, 0.0), max(high, 0.0)
-    if not spec.symmetric:
+    if not spec.centred:
         return low, high
     reach = max(-low, high)
     return (-reach, reach) if spec.signed else (0.0, reach)
@@ -83,7 +83,7 @@ def percentile(statistics: Statistics, spec: Spec) -> Range:
         return 0.0, 0.0
     share = spec.percentile / 100
     histogram = statistics.histogram
-    if spec.symmetric:
+    if spec.centred:
         reach = min(quantile(histogram.folded(), statistics.zeros, share), statistics.reach)
         return held(-reach, reach, spec)
     low = quantile(histogram, statistics.zeros, 1 - share)

@@ -22,7 +22,7 @@ _STEPS = 40
 
 
 def _effective_bits(statistics: Statistics, spec: Spec) -> int:
-    halved = statistics.one_sided and not (spec.symmetric and spec.signed)
+    halved = statistics.one_sided and not (spec.centred and spec.signed)
     return spec.bits + int(halved)
 
 
@@ -69,7 +69,7 @@ def aciq_laplace(statistics: Statistics, spec: Spec) -> Range:
 
 def _centre(statistics: Statistics, spec: Spec) -> float:
     """The mean of what is not zero; zero itself where the range is one threshold on |x|."""
-    return 0.0 if spec.symmetric or statistics.one_sided else statistics.total / max(statistics.nonzero, 1)
+    return 0.0 if spec.centred or statistics.one_sided else statistics.total / max(statistics.nonzero, 1)
 
 
 def _around(mean: float, threshold: float, statistics: Statistics, spec: Spec) -> Range:

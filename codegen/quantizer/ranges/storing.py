@@ -22,7 +22,7 @@ def stored_for(low: float, high: float, spec: Spec) -> Stored:
     """Integers for a range that holds zero."""
     low, high = min(low, 0.0), max(high, 0.0)
     scale = _scale(low, high, spec)
-    zero = 0 if spec.symmetric else round(spec.least - low / scale)
+    zero = 0 if spec.centred else round(spec.least - low / scale)
     zero = min(max(zero, spec.least), spec.greatest)
     return Stored(dtype_of(spec), np.array(scale, np.float32), np.array(zero, np.int64), bits=bits_of(spec))
 
@@ -41,7 +41,7 @@ def bits_of(spec: Spec) -> int:
 def exponent_for(low: float, high: float, spec: Spec) -> int:
     """The greatest p for which steps of 2**-p hold the range, half a step beyond its ends counted as held."""
     needed = (high - low) / (spec.greatest - spec.least + 1)
-    if spec.symmetric:
+    if spec.centred:
         needed = max(high / (spec.greatest + 0.5), low / (spec.least - 0.5))
     return math.floor(-math.log2(max(needed, LEAST_SCALE)))
 
@@ -52,6 +52,6 @@ def _scale(low: float, high: float, spec: Spec) -> float:
     if spec.pot:
         return 2.0 ** -exponent_for(low, high, spec)
     needed = (high - low) / (spec.greatest - spec.least)
-    if spec.symmetric:
+    if spec.centred:
         needed = max(high / spec.greatest, low / spec.least if spec.least else 0.0)
     return max(float(np.float32(needed)), LEAST_SCALE)

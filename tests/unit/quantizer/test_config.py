@@ -125,7 +125,7 @@ def test_what_is_said_of_all_tensors_goes_to_those_it_can_mean() -> None:
             "rounding": "half_up",
         }
     )
-    assert config.spec("weights") == Spec(bits=4, symmetric=True, narrow_range=True, rounding="half_up")
+    assert config.spec("weights") == Spec(bits=4, symmetric=None, narrow_range=None, rounding="half_up")
     assert config.spec("bias") == Spec(bits=32, symmetric=True, per_channel=True, rounding="half_up")
     assert config.spec("activation") == Spec(bits=4, method="moving_average", momentum=0.1, rounding="half_up")
 
@@ -140,6 +140,17 @@ def test_powers_of_two_imply_symmetric_and_a_range_that_it_is_taken() -> None:
     assert config.spec("activation", tensor="x") == Spec(pot=True, symmetric=True)
     spec = config.spec("activation", tensor="y")
     assert (spec.method, spec.low, spec.high) == ("fixed", -1.0, 2.5)
+
+
+def test_weights_of_few_bits_have_zero_points_unless_more_is_said() -> None:
+    words = ({}, {"symmetric": True}, {"scale": "pot"}, {"scales": [0.5]}, {"narrow_range": True})
+    for word, centred, least in zip(words, (False, True, True, True, False), (-8, -8, -8, -8, -7), strict=True):
+        spec = parsed(quantize={"weights": {"bits": 4, **word}}).spec("weights")
+        assert (spec.centred, spec.least) == (centred, least)
+    for bits, centred, least in ((2, True, -1), (3, False, -4), (7, False, -64), (8, True, -127)):
+        spec = parsed(quantize={"weights": {"bits": bits}}).spec("weights")
+        assert (spec.centred, spec.least) == (centred, least)
+    assert parsed(quantize={"symmetric": True, "bits": 4}).spec("weights").centred
 
 
 def test_16_bits_imply_symmetric_unless_more_is_said() -> None:
@@ -292,6 +303,7 @@ BROKEN: list[tuple[str, Role, dict[str, object], dict[str, object]]] = [
     ("a statistic", "activation", {"method": "mse", "statistic": "mean"}, {"method": "minmax", "statistic": "mean"}),
     ("only signed", "activation", {"signed": False, "narrow_range": True}, {"signed": False}),
     ("integers of weights", "weights", {"signed": False, "narrow_range": False}, {"signed": True}),
+    ("weights of 8 bits", "weights", {"symmetric": False}, {"symmetric": False, "bits": 4}),
     ("weights are known", "weights", {"method": "moving_average"}, {"method": "mse"}),
     ("weights have", "weights", {"bits": 16}, {"bits": 4}),
     ("biases have", "bias", {"bits": 8}, {"bits": 32}),

@@ -13,16 +13,20 @@ from codegen.quantizer.moments import Moments
 from codegen.quantizer.scheme import Weight
 from codegen.quantizer.solving import Effort, solved
 from codegen.quantizer.spec import Method, Rounding, Spec
-from codegen.quantizer.weights import least_scales, quantized, rounded, scales
+from codegen.quantizer.weights import least_scales, quantized, rounded, stored_weights
 from tests.support.products import CASES, product_of
 
 PLAIN = Spec(symmetric=True, narrow_range=True)
+FREE = Spec(symmetric=False, narrow_range=None)
 SPECS = {
     "tensor": PLAIN,
     "channel": replace(PLAIN, per_channel=True),
     "group": replace(PLAIN, group=2),
     "pot": replace(PLAIN, pot=True),
     "pot, channel": replace(PLAIN, pot=True, per_channel=True),
+    "tensor, zero points": FREE,
+    "channel, zero points": replace(FREE, per_channel=True),
+    "group, zero points": replace(FREE, group=2),
 }
 
 
@@ -47,7 +51,7 @@ def test_each_rounding_goes_its_way_at_halves() -> None:
 @pytest.mark.parametrize("bits", [2, 3, 4, 5, 6, 7, 8])
 @pytest.mark.parametrize("name", SPECS)
 def test_integers_hold_the_numbers_to_half_a_step(name: str, bits: int) -> None:
-    array = np.random.default_rng(bits).normal(size=(6, 8)).astype(np.float32)
+    array = np.random.default_rng(bits).normal(0.7, size=(6, 8)).astype(np.float32)
     spec = replace(SPECS[name], bits=bits)
     weight = quantized(array, spec, 0)
     assert weight.data.dtype == np.int8
@@ -55,7 +59,10 @@ def test_integers_hold_the_numbers_to_half_a_step(name: str, bits: int) -> None:
     assert weight.data.min() >= spec.least
     assert weight.data.max() <= spec.greatest
     scale = np.broadcast_to(weight.stored.spread(array.shape)[0], array.shape)
-    inside = np.abs(array) <= scale * spec.greatest * (1 + 1e-6)
+    zero = np.broadcast_to(weight.stored.spread(array.shape)[1], array.shape)
+    assert zero.any() == ("zero points" in name)
+    ends = [scale * (end - zero) * (1 + 1e-6) for end in (spec.least, spec.greatest)]
+    inside = (ends[0] <= array) & (array <= ends[1]) if spec.centred else np.isfinite(array)
     assert (np.abs(real(weight, array.shape) - array)[inside] <= scale[inside] * 0.5001).all()
     if spec.pot:
         assert np.log2(scale).astype(float) == pytest.approx(np.rint(np.log2(scale)))
@@ -67,14 +74,16 @@ def test_scales_span_the_tensor_its_outputs_or_groups_of_terms() -> None:
     array = np.array([[1.0, -2.0, 0.5, 0.25], [8.0, 4.0, -1.0, 2.0]], np.float32)
     spans = {"tensor": 8.0, "channel": [2.0, 8.0], "group": [[2.0, 0.5], [8.0, 2.0]]}
     for name, span in spans.items():
-        np.testing.assert_allclose(scales(array, SPECS[name], 0) * 127, span, rtol=1e-6)
-    np.testing.assert_allclose(scales(array.T, SPECS["group"], 1) * 127, np.array(spans["group"]).T, rtol=1e-6)
+        np.testing.assert_allclose(stored_weights(array, SPECS[name], 0).scale * 127, span, rtol=1e-6)
+    np.testing.assert_allclose(
+        stored_weights(array.T, SPECS["group"], 1).scale * 127, np.array(spans["group"]).T, rtol=1e-6
+    )
 
 
 def test_outputs_without_weights_take_the_least_scale_of_the_others() -> None:
     array = np.array([[1.0, 2.0], [0.0, 0.0], [0.5, 0.1]], np.float32)
-    np.testing.assert_allclose(scales(array, SPECS["channel"], 0) * 127, [2.0, 0.5, 0.5], rtol=1e-6)
-    assert scales(0 * array, SPECS["channel"], 0).tolist() == [1.0, 1.0, 1.0]
+    np.testing.assert_allclose(stored_weights(array, SPECS["channel"], 0).scale * 127, [2.0, 0.5, 0.5], rtol=1e-6)
+    assert stored_weights(0 * array, SPECS["channel"], 0).scale.tolist() == [1.0, 1.0, 1.0]
 
 
 def test_no_scale_is_below_its_floor() -> None:
@@ -104,7 +113,7 @@ EFFORTS: tuple[Effort, ...] = ("nearest", "search", "feedback", "descent")
 @pytest.mark.parametrize("spec", SPECS)
 def test_no_effort_is_worse_than_the_one_before(name: str, spec: str) -> None:
     case = CASES[name]
-    if spec == "group" and not name.startswith("gemm"):
+    if "group" in spec and not name.startswith("gemm"):
         return
     random = np.random.default_rng(8)
     weights = random.normal(size=case[2]).astype(np.float32)
@@ -134,12 +143,42 @@ def test_solved_weights_keep_to_the_floor() -> None:
     assert (found.stored.scale >= floor.astype(np.float32)).all()
 
 
+@pytest.mark.parametrize("bits", [3, 4])
+def test_zero_points_fit_integers_to_numbers_that_lie_to_one_side(bits: int) -> None:
+    array = np.random.default_rng(7).gamma(2.0, size=(40, 90)).astype(np.float32) - np.float32(0.5)
+    counts = np.ones_like(array)
+
+    def error(spec: Spec, importance: Array | None) -> float:
+        return float(((real(quantized(array, spec, 0, importance=importance), array.shape) - array) ** 2).sum())
+
+    free = replace(FREE, bits=bits, per_channel=True)
+    around = replace(free, symmetric=True)
+    assert error(free, None) < 0.5 * error(around, None)
+    assert error(free, counts) < 0.6 * error(around, counts)
+    assert error(free, counts) < 0.95 * error(free, None)
+
+
+def test_a_search_finds_the_best_zero_point_and_step_of_a_fine_grid() -> None:
+    rng = np.random.default_rng(8)
+    spec, beyond = replace(FREE, bits=4, per_channel=True), []
+    for _ in range(20):
+        row = rng.laplace(rng.normal(), 1, (1, 60)).astype(np.float32)
+        least = np.inf
+        for step in np.linspace(0.2, 1.05, 200) * (max(row.max(), 0) - min(row.min(), 0)) / 15:
+            for zero in range(16):
+                held = (np.clip(np.rint(row / step) + zero, 0, 15) - zero) * step
+                least = min(least, float(((held - row) ** 2).sum()))
+        found = real(quantized(row, spec, 0, importance=np.ones_like(row)), row.shape)
+        beyond.append(((found - row) ** 2).sum() / least)
+    assert np.mean(beyond) < 1.1
+
+
 @pytest.mark.parametrize("method", ["percentile", "octav", "mix", "mse"])
 def test_a_method_for_weights_finds_the_range_of_each_output(method: Method) -> None:
     rng = np.random.default_rng(6)
     array = rng.laplace(0, 1, (5, 400)).astype(np.float32) * np.exp2(np.arange(5))[:, None].astype(np.float32)
     spec = replace(PLAIN, bits=4, per_channel=True, method=method, percentile=99.0, bins=512)
-    found = scales(array, spec, 0)
+    found = stored_weights(array, spec, 0).scale
     for row, scale in zip(array, found, strict=True):
         assert scale < np.abs(row).max() / spec.greatest
         if method == "percentile":

@@ -14,6 +14,7 @@ from codegen.quantizer.spec import Spec
 from tests.support.tools import require_module
 
 SCALE, ZERO = 0.05, 7
+FREE = Spec(bits=4, symmetric=None, narrow_range=None, per_channel=True)
 
 
 @pytest.fixture(scope="module")
@@ -112,10 +113,16 @@ def test_groups_and_channels_have_steps_of_their_own(learning: ModuleType) -> No
     import torch
 
     data = np.random.default_rng(0).normal(size=(3, 10)).astype(np.float32)
-    for spec, axis, count in ((Spec(per_channel=True, symmetric=True, narrow_range=True), 0, 3), (Spec(group=4), 0, 9)):
+    for spec, axis, count in (
+        (Spec(per_channel=True, symmetric=True, narrow_range=True), 0, 3),
+        (Spec(group=4, symmetric=True), 0, 9),
+        (FREE, 0, 3),
+    ):
         made = learning.WeightGrid(spec, data, axis)
         held, weight = made(torch.tensor(data))
         assert made.step.size.numel() == count
         steps = np.asarray(weight.stored.spread(data.shape)[0])
-        assert np.allclose(held.detach().numpy(), weight.data * steps)
+        zero = np.asarray(weight.stored.spread(data.shape)[1])
+        assert zero.any() == (spec is FREE)
+        assert np.allclose(held.detach().numpy(), (weight.data - zero) * steps)
         assert np.abs(held.detach().numpy() - data).max() <= steps.max() * 0.501

@@ -45,7 +45,7 @@ def test_overrides_of_tensors() -> None:
     assert config.spec("activation", tensor="a") == Spec(bits=16, symmetric=True, signed=False)
     assert (config.spec("activation", tensor="b").low, config.spec("activation", tensor="b").high) == (-1.0, 3.0)
     assert scale_of(config, "c") == (0.25, 10)
-    assert config.spec("weights", tensor="w") == Spec(bits=4, symmetric=True, per_channel=True, narrow_range=True)
+    assert config.spec("weights", tensor="w") == Spec(bits=4, symmetric=True, per_channel=True, narrow_range=None)
     assert config.spec("weights", tensor="r").bits == 7
     assert any("channels" in note for note in config.notes)
 

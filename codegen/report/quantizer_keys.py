@@ -17,13 +17,16 @@ These say how a tensor is quantized. They stand in `[quantize]` for all tensors,
 `[quantize.weights]`, `[quantize.bias]` and `[quantize.activation]` for one role, in a `[[layer]]` with a `type` or a
 `name`, there too in tables by role (`weights = { bits = 4 }`), and in a `[[tensor]]` with a `name`. Said for all roles,
 a key goes to those that have it: 16 bits, `signed = false`, `moving_average` and `fixed` to what is computed."""
+_FEW = """\
+Weights of 3 to 7 bits have zero points and all integers of their width where neither `symmetric` nor `narrow_range` is
+said of them, nor powers of two or given `scales`, which go with integers around zero."""
 _RULES = "Of whatever levels a tensor's keys come; `LAM-QUANT-005` states the rule that is broken."
 
 
 def quantizer_keys_page(generated: str) -> str:
     """The page; `generated` is the mark of pages that are not edited."""
     parts = ["# Keys of the quantizer's configuration", generated, _INTRO, "## Of a tensor", _TENSORS]
-    parts += [_tensor_keys(), "Without them:", _defaults(), "## What goes together", _RULES]
+    parts += [_tensor_keys(), "Without them:", _defaults(), _FEW, "## What goes together", _RULES]
     parts += ["\n".join(f"- {rule.sentence}" for rule in RULES), "## Of the run, in `[quantize]`", _settings(General)]
     for name, table in SETTINGS.items():
         says = (table.__doc__ or "").partition(": ")[2]

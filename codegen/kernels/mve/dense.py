@@ -13,7 +13,7 @@ few pixels are gathered in scratch first, which costs 3 instructions per 16 byte
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -70,7 +70,7 @@ class MveDenseContext(MveContext):
     `shifted`: weights are bytes and a shift for all of them (lam_mve_shifted.h).
 
     `together`: rows are one pixel, and those of a call are made as one row of `run` at most.  `own`: weights of few
-    bits have zero points of their own (lam_mve_zeros.h).
+    bits are taken as ones with zero points of their own (lam_mve_zeros.h).
     """
 
     form: str
@@ -85,6 +85,12 @@ class MveDenseContext(MveContext):
     few: bool
     own: bool
     shifted: bool
+
+    @property
+    def costs(self) -> dict[str, float]:
+        """Instructions per block for a row of pixels, by form."""
+        few = self.few and not self.own
+        return _costs(self.inputs, self.run, self.blocks, few=few, own=self.own, shifted=self.shifted)
 
     @property
     def chunks(self) -> int:
@@ -335,23 +341,26 @@ def _is_point(op: Conv2D | Dense) -> bool:
     return all(w.size == 1 and w.pad_before == w.pad_after == 0 for w in _windows(op))
 
 
-def costs(inputs: int, pixels: int, *, few: bool = False, own: bool = False, shifted: bool = False) -> dict[str, float]:
+def _costs(inputs: int, pixels: int, blocks: int, *, few: bool, own: bool, shifted: bool) -> dict[str, float]:
     """Instructions per block of four channels for a run of pixels, by form; counted in the assembly.
 
     `few`: weights of 4 bits.  `own`: of 4 bits with zero points of their own; as bytes but for what columns unpack and
-    what the others add to sums.  `shifted`: of bytes and a shift, of which sums add what their pixels have.
+    what the others add to sums, which are made once for all blocks.  `shifted`: of bytes and a shift, of which sums add
+    what their pixels have.
     """
     chunks = -(-inputs // CHUNK)
     more = 7 if own else 2 if shifted else 0
-    vector = (9 + (1 if few else 1 / _vector_turn(inputs))) * chunks + 20 + more
-    found = {"vector": float(pixels * vector)}
+    vector = (12 if few else 9 + 1 / _vector_turn(inputs)) * chunks + 20 + more
+    vector += (3 * chunks + 10) / blocks if own else 0.0
+    found = {"vector": pixels * vector}
     if pixels > 1:
-        pair = 14 * chunks + 28 if own or shifted or _turn(1, chunks) else 15 * chunks + 33
-        pair = 17 * chunks + 37 if few else pair
+        pair = 14.0 * chunks + 28 if own or shifted or _turn(1, chunks) else 15.0 * chunks + 33
+        pair = 17.0 * chunks + 37 if few else pair
         pair += 3 if shifted else 2 * more
+        pair += (5 * chunks + 14) / blocks if own else 0
         found["pairs"] = pixels // 2 * pair + pixels % 2 * vector
         if chunks <= _MOST_COLUMN_CHUNKS:
-            unpacked = (15 * chunks + 40) * -(-pixels // _TILE_PIXELS) if own else 0
+            unpacked = (15 * chunks + 58) * -(-pixels // _TILE_PIXELS) if own else 0
             found["columns"] = _columns(chunks, pixels, few=few) + unpacked + (2 * pixels if shifted else 0)
     return found
 
@@ -402,26 +411,35 @@ def _fit_rows(node: NodeOf[Conv2D]) -> Fit | None:
 
 
 def _fit(node: NodeOf[Conv2D | Dense], *, by_pixels: bool, copied: bool = False) -> Fit | None:
-    sums, few = _sums(node)
-    if sums is None or (requant := sums.op.requant) is None:
+    found = [
+        (sums, requant, _context(node, sums, requant, by_pixels=by_pixels, copied=copied, few=few))
+        for sums, few in _sums(node)
+        if (requant := sums.op.requant) is not None
+    ]
+    if not found:
         return None
-    k = _context(node, sums, requant, by_pixels=by_pixels, copied=copied, few=few)
+    sums, requant, k = min(found, key=lambda one: one[2].costs[one[2].form])
     scratch = (Scratch("windows", k.windows_bytes), Scratch("block", 4 * k.unpacked_words if k.unpacks else 0))
     copies = k.gathers or k.in_threes or (k.gathered and by_pixels and not k.totals)
     headers = (*(("lam_mve_columns.h",) if k.unpacks else ()), *(("lam_mve_window.h",) if copies else ()), _products(k))
-    in_place = by_pixels and k.gathered
-    return Fit(k, _params(sums, requant, k), scratch, _why(k), headers=headers, in_place=in_place)
+    in_place, why = by_pixels and k.gathered, _why(k, own=node.ins[1].apart)
+    return Fit(k, _params(sums, requant, k), scratch, why, headers=headers, in_place=in_place)
 
 
-def _sums(node: NodeOf[Conv2D | Dense]) -> tuple[Weighted | None, bool]:
-    """The sums, and whether their weights are packed: they are lifted then, but with zero points of their own."""
+def _sums(node: NodeOf[Conv2D | Dense]) -> Iterator[tuple[Weighted, bool]]:
+    """The sums, and whether their weights are packed: lifted, as if with zero points of their own, or with such."""
+    packs = False
     if node.ins[1].bits:
         lifted = byte_sums(node, LIFT)
         if lifted and lifted.bits and lifted.less is None and _takes_few(lifted) and _lifts(lifted):
-            return lifted, True
+            packs = True
+            yield lifted, True
     sums = byte_sums(node)
-    packs = sums is not None and sums.bits > 0 and sums.less is not None and _takes_few(sums)
-    return sums, packs
+    if sums is not None and sums.bits and _takes_few(sums):
+        less = np.zeros(len(sums.weights), np.int64) if sums.less is None else sums.less
+        yield replace(sums, less=less), True
+    elif sums is not None and not packs:
+        yield sums, False
 
 
 def _lifts(sums: Weighted) -> bool:
@@ -450,7 +468,8 @@ def _context(
     shifted = sums.shift is not None
     own = few and sums.less is not None
     lies = _is_point(node.op) and not (together or copied or unsigned)
-    found = costs(inputs, run, few=few and not own, own=own, shifted=shifted)
+    blocks = -(-weights.shape[0] // LANES)
+    found = _costs(inputs, run, blocks, few=few and not own, own=own, shifted=shifted)
     if weights.shape[0] > _LONGEST_SUM or (lies and w.stride * inputs > _LONGEST_STEP):
         found.pop("columns", None)
     form = _least(found)
@@ -546,11 +565,10 @@ def stream(
     return packed_stream(bias, factors, packed)
 
 
-def _why(k: MveDenseContext) -> str:
-    counted = costs(k.inputs, k.run, few=k.few and not k.own, own=k.own, shifted=k.shifted)
-    found = ", ".join(f"{form} {cost / k.run:.0f}" for form, cost in sorted(counted.items()))
+def _why(k: MveDenseContext, *, own: bool) -> str:
+    found = ", ".join(f"{form} {cost / k.run:.0f}" for form, cost in sorted(k.costs.items()))
     source = "gathered windows" if k.gathered else "input in place"
-    few = f", {few_said(4, own=k.own)}" if k.few else ""
+    few = f", {few_said(4, own=own)}" if k.few else ""
     shifted = ", weights with a shift" if k.shifted else ""
     return f"Helium, {k.form}, {source}{few}{shifted}; instructions per pixel and four channels: {found}"
 

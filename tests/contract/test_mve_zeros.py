@@ -57,7 +57,7 @@ def cases(*, own: bool = True) -> list[Case]:
         )
     ]
     few = [in_few(case, -8) for case in found]
-    return [in_own(case) for case in few] if own else few
+    return [in_own(case, far=far) for case in few for far in (False, True)] if own else few
 
 
 def forms_of(graph: Graph) -> list[Form]:

@@ -167,13 +167,15 @@ def own_cases() -> list[Case]:
     return [in_own(case) for case in few_cases()]
 
 
-def in_own(case: Case) -> Case:
-    """The case whose weights are more by a number of each output, the ends of its range among them."""
+def in_own(case: Case, *, far: bool = True) -> Case:
+    """The case whose weights are more by a number of each output, which is `far` off at the ends."""
     weights = np.asarray(case.ins[1])
     more = np.random.default_rng([26, *weights.shape]).integers(-8, 9, (len(weights), 1, 1, 1))
-    more[0], more[-1] = -120, 120
+    if far:
+        more[0], more[-1] = -120, 120
     shifted = (weights + more).astype(np.int8)
-    return replace(case, name=f"{case.name}_own", ins=(case.ins[0], shifted, *case.ins[2:]), bits=4, apart=True)
+    name, ins = f"{case.name}_{'far' if far else 'own'}", (case.ins[0], shifted, *case.ins[2:])
+    return replace(case, name=name, ins=ins, bits=4, apart=True)
 
 
 def _is_few(data: Array) -> bool:

@@ -82,20 +82,20 @@ def _takes_shift(sums: Weighted) -> bool:
 def _raised(sums: Weighted, up: int) -> Weighted | None:
     """2^up times the sums, to be shifted as much further, which changes no output; None where bytes have no room."""
     requant, weights, bias = sums.op.requant, sums.weights.astype(np.int64) << up, sums.bias.astype(np.int64) << up
-    if requant is None or not _fit(weights, 8) or is_wide(weights, bias, signed_zero(sums), DType.S8):
+    if requant is None or not fit(weights, 8) or is_wide(weights, bias, signed_zero(sums), DType.S8):
         return None
     if up == 0:
         return sums
     if requant.mode != "single" or max(requant.shift) + up > _MOST_SHIFT:
         return None
     op = replace(sums.op, requant=replace(requant, shift=tuple(s + up for s in requant.shift)))
-    packs = sums.bits > 0 and _fit(sums.shifted_weights().astype(np.int64) << up, 4)
+    packs = sums.bits > 0 and fit(sums.shifted_weights().astype(np.int64) << up, 4)
     bits, less = (sums.bits, sums.less) if packs else (0, None)
     less = None if less is None else less << up
     return Weighted(op, sums.x, sums.y, weights.astype(np.int8), bias.astype(np.int32), bits, less)
 
 
-def _fit(weights: Array, bits: int) -> bool:
+def fit(weights: Array, bits: int) -> bool:
     """Whether integers of so many bits hold them all."""
     return bool(weights.min() >= -(1 << (bits - 1)) and weights.max() < 1 << (bits - 1))
 

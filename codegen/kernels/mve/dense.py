@@ -34,6 +34,7 @@ from codegen.kernels.mve.common import (
     bounds_of,
     byte_sums,
     factor_fields,
+    fit,
     form_of,
     head_words,
     lane_factors,
@@ -58,6 +59,8 @@ _LONGEST_SUM = 4095
 """Bytes that one addition may."""
 _TILE_BYTES = 512
 _TILE_PIXELS = 16
+_BYTES_LIFT = 3
+"""By how much sums are shifted to the left where weights of 4 bits become bytes, which have room for as much."""
 _ONE = Window(1)
 _EVEN_MORE = np.array([8, 0, 8, 0])
 """By how much more lower bits have a block's numbers than upper ones, where they have no sign."""
@@ -90,7 +93,8 @@ class MveDenseContext(MveContext):
     def costs(self) -> dict[str, float]:
         """Instructions per block for a row of pixels, by form."""
         few = self.few and not self.own
-        return _costs(self.inputs, self.run, self.blocks, few=few, own=self.own, shifted=self.shifted)
+        lifts = self.own and self.mode == "single"
+        return _costs(self.inputs, self.run, self.blocks, few=few, own=self.own, shifted=self.shifted, lifts=lifts)
 
     @property
     def chunks(self) -> int:
@@ -105,7 +109,7 @@ class MveDenseContext(MveContext):
     @property
     def lift(self) -> int:
         """By how much sums are shifted to the left before they are requantized in `single`."""
-        return LIFT if self.few and not self.own else 0
+        return (_BYTES_LIFT if self.unpacks else LIFT) if self.few else 0
 
     @property
     def sums_inputs(self) -> bool:
@@ -341,26 +345,28 @@ def _is_point(op: Conv2D | Dense) -> bool:
     return all(w.size == 1 and w.pad_before == w.pad_after == 0 for w in _windows(op))
 
 
-def _costs(inputs: int, pixels: int, blocks: int, *, few: bool, own: bool, shifted: bool) -> dict[str, float]:
+def _costs(
+    inputs: int, pixels: int, blocks: int, *, few: bool, own: bool, shifted: bool, lifts: bool
+) -> dict[str, float]:
     """Instructions per block of four channels for a run of pixels, by form; counted in the assembly.
 
     `few`: weights of 4 bits.  `own`: of 4 bits with zero points of their own; as bytes but for what columns unpack and
-    what the others add to sums, which are made once for all blocks.  `shifted`: of bytes and a shift, of which sums add
-    what their pixels have.
+    what the others add to sums, which are made once for all blocks; `lifts`: what these add, and bytes, are raised.
+    `shifted`: of bytes and a shift, of which sums add what their pixels have.
     """
     chunks = -(-inputs // CHUNK)
     more = 7 if own else 2 if shifted else 0
     vector = (12 if few else 9 + 1 / _vector_turn(inputs)) * chunks + 20 + more
-    vector += (3 * chunks + 10) / blocks if own else 0.0
+    vector += (3 * chunks + 10) / blocks + lifts if own else 0.0
     found = {"vector": pixels * vector}
     if pixels > 1:
         pair = 14.0 * chunks + 28 if own or shifted or _turn(1, chunks) else 15.0 * chunks + 33
         pair = 17.0 * chunks + 37 if few else pair
         pair += 3 if shifted else 2 * more
-        pair += (5 * chunks + 14) / blocks if own else 0
+        pair += (5 * chunks + 14) / blocks + lifts if own else 0
         found["pairs"] = pixels // 2 * pair + pixels % 2 * vector
         if chunks <= _MOST_COLUMN_CHUNKS:
-            unpacked = (15 * chunks + 58) * -(-pixels // _TILE_PIXELS) if own else 0
+            unpacked = ((15 + 4 * lifts) * chunks + 58 + 4 * lifts) * -(-pixels // _TILE_PIXELS) if own else 0
             found["columns"] = _columns(chunks, pixels, few=few) + unpacked + (2 * pixels if shifted else 0)
     return found
 
@@ -428,22 +434,23 @@ def _fit(node: NodeOf[Conv2D | Dense], *, by_pixels: bool, copied: bool = False)
 
 def _sums(node: NodeOf[Conv2D | Dense]) -> Iterator[tuple[Weighted, bool]]:
     """The sums, and whether their weights are packed: lifted, as if with zero points of their own, or with such."""
-    packs = False
-    if node.ins[1].bits:
-        lifted = byte_sums(node, LIFT)
-        if lifted and lifted.bits and lifted.less is None and _takes_few(lifted) and _lifts(lifted):
-            packs = True
-            yield lifted, True
-    sums = byte_sums(node)
-    if sums is not None and sums.bits and _takes_few(sums):
-        less = np.zeros(len(sums.weights), np.int64) if sums.less is None else sums.less
-        yield replace(sums, less=less), True
-    elif sums is not None and not packs:
+    lifted = [_lifted(node, lift) for lift in (LIFT, _BYTES_LIFT)] if node.ins[1].bits else []
+    around, own = lifted or (None, None)
+    if around is not None and around.less is None:
+        yield around, True
+    if own is not None:
+        yield replace(own, less=np.zeros(len(own.weights), np.int64) if own.less is None else own.less), True
+    packs = own is not None or (around is not None and around.less is None)
+    if not packs and (sums := byte_sums(node)) is not None:
         yield sums, False
 
 
-def _lifts(sums: Weighted) -> bool:
-    return sums.op.requant is not None and (sums.op.requant.mode != "single" or lifts(sums.op.requant, LIFT))
+def _lifted(node: NodeOf[Conv2D | Dense], lift: int) -> Weighted | None:
+    """The sums of packed weights, where they have room for being lifted by `lift`, or by LIFT."""
+    sums = byte_sums(node, lift)
+    if sums is None or not sums.bits or sums.op.requant is None or not _takes_few(sums):
+        return None
+    return sums if sums.op.requant.mode != "single" or lifts(sums.op.requant, LIFT) else None
 
 
 def _products(k: MveDenseContext) -> str:
@@ -469,8 +476,10 @@ def _context(
     own = few and sums.less is not None
     lies = _is_point(node.op) and not (together or copied or unsigned)
     blocks = -(-weights.shape[0] // LANES)
-    found = _costs(inputs, run, blocks, few=few and not own, own=own, shifted=shifted)
-    if weights.shape[0] > _LONGEST_SUM or (lies and w.stride * inputs > _LONGEST_STEP):
+    lifts = own and requant.mode == "single"
+    found = _costs(inputs, run, blocks, few=few and not own, own=own, shifted=shifted, lifts=lifts)
+    far = lifts and not fit(sums.weights.astype(np.int64) << _BYTES_LIFT, 8)
+    if far or weights.shape[0] > _LONGEST_SUM or (lies and w.stride * inputs > _LONGEST_STEP):
         found.pop("columns", None)
     form = _least(found)
     whole = form == "vector" or inputs % CHUNK == 0 or (form == "columns" and inputs == _HALF and (own or not few))
@@ -526,8 +535,9 @@ def _params(sums: Weighted, requant: Requant, k: MveDenseContext) -> tuple[Field
 
 
 def _takes_few(sums: Weighted) -> bool:
-    """Whether 16 times any sum fits 32 bits: weights of 4 bits are multiplied so."""
-    reach = np.abs(sums.shifted_weights().reshape(len(sums.weights), -1).astype(np.int64)).sum(axis=1) * -DType.S8.low
+    """Whether 16 times any sum fits 32 bits, with what is taken off weights of 4 bits and without: they make such."""
+    weights = (w.reshape(len(w), -1).astype(np.int64) for w in (sums.weights, sums.shifted_weights()))
+    reach = np.maximum(*(np.abs(w).sum(axis=1) for w in weights)) * -DType.S8.low
     return bool((np.abs(signed_bias(sums).astype(np.int64)) + reach).max() < 1 << 27)
 
 
@@ -535,7 +545,7 @@ def _bias(sums: Weighted, k: MveDenseContext) -> Array:
     """Biases as lam_mve_few.h and lam_mve_zeros.h have them where weights have few bits."""
     bias = signed_bias(sums)
     if not k.few or k.form == "columns":
-        return 16 * bias if k.lift and k.mode == "single" else bias
+        return bias << k.lift if k.mode == "single" else bias
     odd = np.arange(bias.size) % 2 > 0
     if not k.own:
         return np.where(odd, bias, 16 * bias)

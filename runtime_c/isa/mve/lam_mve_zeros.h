@@ -9,7 +9,8 @@
  * the weights is a word of what is added to the numbers of each channel, a byte each.  And for pairs and vectors the bias of the second and the fourth
  * channel is 16 times it and that of the one before, as their sums are: the bytes themselves are multiplied, what the lower
  * bits make of that is taken off, and the rest shifted back.  Each sum of a pixel's inputs is made once, and each
- * channel adds its number times that.
+ * channel adds its number times that.  Where sums are requantized with one rounding they are lifted: 16 times them, or 8 times
+ * where weights become bytes, which then are 8 times the numbers.
  */
 #ifndef LAM_MVE_ZEROS_H
 #define LAM_MVE_ZEROS_H
@@ -22,8 +23,29 @@ typedef struct {
     int32_t totals[2];
 } lam_mve_zeros_job;
 
+/* Two vectors of two channels each as four vectors of bytes; q3 has the lower bits' mask, r0 to r3 what is added. */
+#define LAM_MVE_ZEROS_APART(UP) \
+    "1:\n" \
+    "vldrb.8 q0, [r4], #32\n" \
+    "vldrb.8 q1, [r4, #-16]\n" \
+    "vand q2, q0, q3\n" \
+    "vshr.s8 q0, q0, #4\n" UP("q2") UP("q0") \
+    "vadd.i8 q2, q2, r0\n" \
+    "vadd.i8 q0, q0, r1\n" \
+    "vstrb.8 q2, [r5], #64\n" \
+    "vstrb.8 q0, [r5, #-48]\n" \
+    "vand q2, q1, q3\n" \
+    "vshr.s8 q1, q1, #4\n" UP("q2") UP("q1") \
+    "vadd.i8 q2, q2, r2\n" \
+    "vadd.i8 q1, q1, r3\n" \
+    "vstrb.8 q2, [r5, #-32]\n" \
+    "vstrb.8 q1, [r5, #-16]\n" \
+    "le lr, 1b\n"
+#define LAM_MVE_ZEROS_AS_THEY_ARE(q) ""
+#define LAM_MVE_ZEROS_EIGHT_TIMES(q) "vshl.i8 " q ", " q ", #3\n"
+
 /* A block's `head` words and its weights as bytes, of so many inputs, as lam_mve_columns takes them. */
-static inline void lam_mve_zeros_bytes(int32_t *to, const int32_t *block, int32_t head, int32_t inputs)
+static inline LAM_MVE_FOLDED void lam_mve_zeros_bytes(int32_t *to, const int32_t *block, int mode, int32_t head, int32_t inputs)
 {
     const int32_t chunks = (inputs + 15) / 16, rest = inputs % 16;
     (void)memcpy(to, block, 4u * (uint32_t)head);
@@ -35,35 +57,27 @@ static inline void lam_mve_zeros_bytes(int32_t *to, const int32_t *block, int32_
         const int32_t *less;
         int32_t chunks;
     } setup = {block + head, to + head, block + head + 8 * chunks, chunks};
-    __asm volatile(
-        "ldrd r4, r5, [%[setup]]\n"
-        "ldrd r6, lr, [%[setup], #8]\n"
-        "vmov.i8 q3, #15\n"
-        "ldrsb r0, [r6]\n"
-        "ldrsb r1, [r6, #1]\n"
-        "ldrsb r2, [r6, #2]\n"
-        "ldrsb r3, [r6, #3]\n"
-        "dls lr, lr\n"
-        "1:\n"
-        "vldrb.8 q0, [r4], #32\n"
-        "vldrb.8 q1, [r4, #-16]\n"
-        "vand q2, q0, q3\n"
-        "vshr.s8 q0, q0, #4\n"
-        "vadd.i8 q2, q2, r0\n"
-        "vadd.i8 q0, q0, r1\n"
-        "vstrb.8 q2, [r5], #64\n"
-        "vstrb.8 q0, [r5, #-48]\n"
-        "vand q2, q1, q3\n"
-        "vshr.s8 q1, q1, #4\n"
-        "vadd.i8 q2, q2, r2\n"
-        "vadd.i8 q1, q1, r3\n"
-        "vstrb.8 q2, [r5, #-32]\n"
-        "vstrb.8 q1, [r5, #-16]\n"
-        "le lr, 1b\n"
-        :
-        : [setup] "r"(&setup)
-        : "r0", "r1", "r2", "r3", "r4", "r5", "r6", "lr", "q0", "q1", "q2", "q3", "memory");
+#define LAM_MVE_ZEROS_UNPACK(added, UP) \
+    __asm volatile( \
+        "ldrd r4, r5, [%[setup]]\n" \
+        "ldrd r6, lr, [%[setup], #8]\n" \
+        "vmov.i8 q3, #15\n" \
+        "ldrsb r0, [r6]\n" \
+        "ldrsb r1, [r6, #1]\n" \
+        "ldrsb r2, [r6, #2]\n" \
+        "ldrsb r3, [r6, #3]\n" \
+        added \
+        "dls lr, lr\n" LAM_MVE_ZEROS_APART(UP) \
+        : \
+        : [setup] "r"(&setup) \
+        : "r0", "r1", "r2", "r3", "r4", "r5", "r6", "lr", "q0", "q1", "q2", "q3", "memory")
+    if (mode == LAM_MVE_SINGLE) {
+        LAM_MVE_ZEROS_UNPACK("lsl r0, r0, #3\nlsl r1, r1, #3\nlsl r2, r2, #3\nlsl r3, r3, #3\n", LAM_MVE_ZEROS_EIGHT_TIMES);
+    } else {
+        LAM_MVE_ZEROS_UNPACK("", LAM_MVE_ZEROS_AS_THEY_ARE);
+    }
 #else
+    const int32_t up = mode == LAM_MVE_SINGLE ? 8 : 1;
     for (int32_t chunk = 0; chunk < chunks; chunk++) {
         for (int32_t i = 0; i < 16; i++) {
             const int32_t c = i / 4;
@@ -71,7 +85,7 @@ static inline void lam_mve_zeros_bytes(int32_t *to, const int32_t *block, int32_
             for (int32_t k = 0; k < 4; k++) {
                 const int32_t two = lam_mve_byte(block + head, chunk * 32 + (c >> 1) * 16 + i % 4 * 4 + k);
                 const int32_t number = (c & 1) != 0 ? two >> 4 : two & 15;
-                word |= ((uint32_t)(number + lam_mve_byte(block + head, 32 * chunks + c)) & 0xFFu) << (8 * k);
+                word |= ((uint32_t)(up * (number + lam_mve_byte(block + head, 32 * chunks + c))) & 0xFFu) << (8 * k);
             }
             to[head + 16 * chunk + i] = (int32_t)word;
         }
@@ -109,10 +123,20 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_zeros_job) == 76, mve_zeros_job_is_19_words);
 #define LAM_MVE_ZEROS_5 LAM_MVE_ZEROS_4 LAM_MVE_ZEROS_1
 #define LAM_MVE_ZEROS_6 LAM_MVE_ZEROS_4 LAM_MVE_ZEROS_2
 
-/* What the upper bits alone make. */
+/* What the upper bits alone make, 16 times both in SINGLE; and what is added to each channel, times as much. */
 #define LAM_MVE_ZEROS_LESS(low, high) \
     "sub " high ", " high ", " low "\n" \
     "asr " high ", " high ", #4\n"
+#define LAM_MVE_ZEROS_LESS_TFLITE LAM_MVE_ZEROS_LESS
+#define LAM_MVE_ZEROS_LESS_UP LAM_MVE_ZEROS_LESS
+#define LAM_MVE_ZEROS_LESS_ORT LAM_MVE_ZEROS_LESS
+#define LAM_MVE_ZEROS_LESS_SINGLE(low, high) \
+    "sub " high ", " high ", " low "\n" \
+    "lsl " low ", " low ", #4\n"
+#define LAM_MVE_ZEROS_ADDED_TFLITE(q) ""
+#define LAM_MVE_ZEROS_ADDED_UP(q) ""
+#define LAM_MVE_ZEROS_ADDED_ORT(q) ""
+#define LAM_MVE_ZEROS_ADDED_SINGLE(q) "vshl.i32 " q ", " q ", #4\n"
 
 /* By what limits outputs, as LAM_MVE_TWO_BYTES; q2 is free. */
 #define LAM_MVE_ZEROS_OPEN_FULL \
@@ -146,12 +170,12 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_zeros_job) == 76, mve_zeros_job_is_19_words);
         chunks \
         turn_end \
         row_end \
-        LAM_MVE_ZEROS_LESS("r0", "r2") \
-        LAM_MVE_ZEROS_LESS("r4", "r6") \
-        LAM_MVE_ZEROS_LESS("r8", "r10") \
-        LAM_MVE_ZEROS_LESS("r12", "lr") \
+        LAM_MVE_ZEROS_LESS_##MODE("r0", "r2") \
+        LAM_MVE_ZEROS_LESS_##MODE("r4", "r6") \
+        LAM_MVE_ZEROS_LESS_##MODE("r8", "r10") \
+        LAM_MVE_ZEROS_LESS_##MODE("r12", "lr") \
         "ldrd r1, r3, [r11, #68]\n" \
-        "vldrb.s32 q2, [r5], #4\n" \
+        "vldrb.s32 q2, [r5], #4\n" LAM_MVE_ZEROS_ADDED_##MODE("q2") \
         "vmov q0[2], q0[0], r0, r4\n" \
         "vmov q0[3], q0[1], r2, r6\n" \
         "vmov q1[2], q1[0], r8, r12\n" \
@@ -262,10 +286,10 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_zeros_job) == 76, mve_zeros_job_is_19_words);
         LAM_MVE_OWN_##FACTORS \
         "mov r1, r12\n" \
         loop \
-        LAM_MVE_ZEROS_LESS("r0", "r2") \
-        LAM_MVE_ZEROS_LESS("r4", "r6") \
+        LAM_MVE_ZEROS_LESS_##MODE("r0", "r2") \
+        LAM_MVE_ZEROS_LESS_##MODE("r4", "r6") \
         "ldr r1, [r11, #68]\n" \
-        "vldrb.s32 q1, [r5], #4\n" \
+        "vldrb.s32 q1, [r5], #4\n" LAM_MVE_ZEROS_ADDED_##MODE("q1") \
         "vmov q0[2], q0[0], r0, r4\n" \
         "vmov q0[3], q0[1], r2, r6\n" \
         "vmla.s32 q0, q1, r1\n" \
@@ -309,6 +333,7 @@ static inline void lam_mve_zeros_block(const lam_mve_zeros_job *own, const int32
             acc += lam_mve_zeros_input(job, pixel, rows, row, k) * ((c & 1) != 0 ? two >> 4 : two & 15);
         }
         acc += own->totals[pixel] * lam_mve_byte(bytes, (inputs + 15) / 16 * 32 + c);
+        acc *= mode == LAM_MVE_SINGLE ? 16 : 1;
         y[c] = (uint8_t)lam_mve_requant(mode, acc, lam_mve_multiplier(w, c, each, job->multiplier),
                                         lam_mve_shift(w, c, each, job->shift), job->zero_point, job->low, job->high);
     }

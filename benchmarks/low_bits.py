@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -34,16 +35,23 @@ HEADERS = ["chip", "network", "weights B", "in bytes", "8 bits", "instructions",
 _FEW = (onnx.TensorProto.INT4, onnx.TensorProto.UINT4)
 
 
+AROUND_ZERO = "\n[quantize.weights]\nsymmetric = true\nnarrow_range = true\n"
+
+
 def quantized(network: str, bits: int) -> bytes:
-    """The network with weights of so many bits."""
-    return codegen.quantize(
-        SHARED / "models" / "mlperf_tiny_onnx" / f"{network}_f32.onnx",
-        SHARED / "data" / SAMPLES[network],
-        config=Path(__file__).parent / "configs" / f"{network}.toml",
-        weights=bits,
-        recipe="fast",
-        samples=64,
-    ).model
+    """The network with weights of so many bits, around zero."""
+    with tempfile.TemporaryDirectory() as folder:
+        config = Path(folder) / "config.toml"
+        samples = (Path(__file__).parent / "configs" / f"{network}.toml").read_text(encoding="utf-8")
+        config.write_text(samples + AROUND_ZERO, encoding="utf-8")
+        return codegen.quantize(
+            SHARED / "models" / "mlperf_tiny_onnx" / f"{network}_f32.onnx",
+            SHARED / "data" / SAMPLES[network],
+            config=config,
+            weights=bits,
+            recipe="fast",
+            samples=64,
+        ).model
 
 
 def in_bytes(data: bytes) -> bytes:

@@ -52,10 +52,10 @@ def packed(model: Path) -> bytes:
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(
-    ("target", "filling", "filled"), [("cortex-m4", 16, 0), ("generic", 8, 0), ("cortex-m55", 36, 28)]
+    ("target", "filling", "filled"), [("cortex-m4", 24, 0), ("generic", 24, 0), ("cortex-m55", 36, 28)]
 )
 def test_layers_of_4_bits_take_half_the_flash(packed: bytes, target: str, filling: int, filled: int) -> None:
-    """But for what fills up words and vectors, `filling` those of 4 bits and `filled` those of 8."""
+    """But for what fills up words and vectors, `filling` those of 4 bits, with their zero points, and `filled` of 8."""
     depthwise, point = 8 * 9, 8 * 8
     saved = weights_of(in_bytes(packed), target) - weights_of(packed, target)
     assert (depthwise + point) // 2 - filling <= saved <= (depthwise + point) // 2 + filled
@@ -253,4 +253,4 @@ def test_real_networks_are_equal_to_golden_and_cost_little_more(network: str, sa
     assert few.instructions is not None
     assert bytes_.instructions is not None
     assert few.instructions <= MOST * bytes_.instructions
-    assert few.weights_bytes <= 0.7 * bytes_.weights_bytes
+    assert few.weights_bytes <= 0.72 * bytes_.weights_bytes

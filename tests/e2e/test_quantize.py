@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, numpy_helper
 
 import codegen
 from codegen import threads
@@ -102,7 +104,28 @@ def test_fewer_bits_are_judged_worse(model: Path) -> None:
     assert wide.sqnr > narrow.sqnr + 4
 
 
-def test_onnx_runtime_gives_what_golden_gives_in_its_arithmetic(quantized: codegen.api.Quantized) -> None:
+@pytest.fixture(scope="module")
+def narrow(model: Path, tmp_path_factory: pytest.TempPathFactory) -> codegen.api.Quantized:
+    """Weights of 4 bits in all layers."""
+    config = tmp_path_factory.mktemp("narrow") / "config.toml"
+    config.write_text("[quantize.weights]\nbits = 4\n[quantize.mixed]\nfirst = 0\nlast = 0\n")
+    return quantize(model, images(40), config=config)
+
+
+def test_weights_of_4_bits_have_zero_points_and_are_close(model: Path, narrow: codegen.api.Quantized) -> None:
+    held = {i.name: i for i in onnx.load_from_string(narrow.model).graph.initializer}
+    zeros = [numpy_helper.to_array(t) for t in held.values() if t.data_type == TensorProto.INT4 and len(t.dims) == 1]
+    assert zeros
+    assert all(z.astype(np.int8).any() for z in zeros)
+    assert verify(narrow.model, samples=4).equal
+    x = images(20, seed=5)
+    real, made = run(model, x, "float"), run(narrow.model, x, "c")
+    assert 10 * np.log10((real**2).sum() / ((real - made) ** 2).sum()) > 18
+
+
+@pytest.mark.parametrize("bits", [8, 4])
+def test_onnx_runtime_gives_what_golden_gives_in_its_arithmetic(bits: int, request: pytest.FixtureRequest) -> None:
+    quantized = request.getfixturevalue({8: "quantized", 4: "narrow"}[bits])
     x = images(10, seed=7)
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL

@@ -5,8 +5,11 @@ Each form, with what it leaves over: chunks of inputs, pixels, channels, rows th
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
+
+import numpy as np
 
 from codegen.ir.form import Form
 from codegen.ir.graph import Graph
@@ -14,6 +17,7 @@ from codegen.ir.quant import MODES
 from codegen.kernels import find_form
 from codegen.laws import graph_of as build_graph
 from codegen.laws import make_project
+from codegen.ops import Conv2D
 from tests.contract.case import S8, U8, Case, t, window
 from tests.contract.test_kernels import differences, in_one_mode
 from tests.contract.test_x86_kernels import ONE, SAME, conv, in_few, in_own, packing
@@ -35,6 +39,8 @@ def cases(*, own: bool = True) -> list[Case]:
             conv(mode, t(U8, 1, 4, 9, 27), ONE, ONE, 10, unsigned=True),
             conv(mode, t(S8, 1, 4, 25, 64), ONE, ONE, 21, single_factor=True),
             conv(mode, t(S8, 1, 5, 7, 3), SAME, SAME, 16),
+            conv(mode, t(U8, 1, 4, 9, 12), ONE, ONE, 10, single_factor=True),
+            conv(mode, t(S8, 1, 5, 8, 1), SAME, SAME, 16, relu=True),
             # pairs: windows, rows where they lie (one vector each, three, several turns), in place
             conv(mode, t(U8, 1, 5, 7, 12), SAME, SAME, 8, unsigned=True, relu=True),
             conv(mode, t(S8, 1, 6, 9, 16), SAME, SAME, 10),
@@ -57,7 +63,21 @@ def cases(*, own: bool = True) -> list[Case]:
         )
     ]
     few = [in_few(case, -8) for case in found]
-    return [in_own(case) for case in few] if own else few
+    return [*(in_own(case) for case in few), *(near(case) for case in few if is_short(case))] if own else few
+
+
+def is_short(case: Case) -> bool:
+    """Whether a vector holds an output's inputs."""
+    weights = np.asarray(case.ins[1])
+    return weights[0].size <= 16 and isinstance(case.op, Conv2D) and case.op.groups == 1
+
+
+def near(case: Case) -> Case:
+    """The case with zero points within 4 bits."""
+    weights = np.asarray(case.ins[1])
+    more = np.resize([-7, 8, 0, 3, -2], (len(weights), 1, 1, 1))
+    ins = (case.ins[0], (weights + more).astype(np.int8), *case.ins[2:])
+    return replace(case, name=f"{case.name}_near", ins=ins, bits=4, apart=True)
 
 
 def forms_of(graph: Graph) -> list[Form]:
@@ -72,6 +92,8 @@ def test_every_case_is_packed_and_every_form_is_among_them() -> None:
     assert all(form.context.own for form in forms)
     dense = [form.context for form in forms if form.kernel != "mve_depthwise"]
     assert {k.form for k in dense} == {"columns", "pairs", "vector"}
+    columns = {(k.kept, k.inputs) for k in dense if k.by_tiles}
+    assert columns >= {*product((False, True), (9, 12)), (True, 8), (True, 16), (False, 27)}
     assert {k.rows for k in dense if k.form == "pairs"} >= {1, 2, 3}
     assert {k.turn for k in dense if k.form == "pairs"} >= {1, 3, 4, 6}
     assert {form.context.vectors > 1 for form in forms if form.kernel == "mve_depthwise"} == {False, True}
@@ -103,6 +125,6 @@ def test_without_such_zero_points_they_are_packed_and_equal_golden(tmp_path: Pat
     assert len(forms) == len(graph.nodes)
     assert all(form.context.few for form in forms)
     dense = {(form.context.form, form.context.own) for form in forms if form.kernel != "mve_depthwise"}
-    assert dense == {("columns", False), *product(("pairs", "vector"), (False, True))}
+    assert dense == set(product(("columns", "pairs", "vector"), (False, True)))
     assert differences(graph, make_project(graph, tmp_path / "plain", LEVEL), "gcc", f"-O1 {REPORTS}") == []
     assert equal_on_the_chip(cases(own=False), tmp_path)

@@ -87,6 +87,41 @@ static inline void lam_mve_zeros_bytes(int32_t *to, const int32_t *block, int32_
 
 #if LAM_MVE
 
+/* A block of 8 or 16 inputs in q0 .. q3, as LAM_MVE_KEPT_OPEN has it; `bits`: of a lane. */
+#define LAM_MVE_ZEROS_OPEN(load, bits, head) \
+    load " q0, [r5, #" head "]\n" \
+    load " q2, [r5, #" head " + 16]\n" \
+    "vmov.i" bits " q4, #15\n" \
+    "vshr.s" bits " q1, q0, #4\n" \
+    "ldrsb r0, [r5, #" head " + 32]\n" \
+    "vand q0, q0, q4\n" \
+    "ldrsb r2, [r5, #" head " + 33]\n" \
+    "vshr.s" bits " q3, q2, #4\n" \
+    "ldrsb r4, [r5, #" head " + 34]\n" \
+    "vand q2, q2, q4\n" \
+    "ldrsb r6, [r5, #" head " + 35]\n" \
+    "vadd.i" bits " q0, q0, r0\n" \
+    "vadd.i" bits " q1, q1, r2\n" \
+    "vadd.i" bits " q2, q2, r4\n" \
+    "vadd.i" bits " q3, q3, r6\n"
+#define LAM_MVE_ZEROS_COLUMNS(MODE, FACTORS, BOUNDS, last, x_step, y_step, load, product, bits) \
+    LAM_MVE_COLUMNS(MODE, FACTORS, BOUNDS, last, y_step, "", LAM_MVE_ZEROS_OPEN(load, bits, LAM_MVE_HEAD_##FACTORS), \
+                    LAM_MVE_KEPT_TWO(load, product, x_step), LAM_MVE_KEPT_ONE(load, product), "r8", "q6", \
+                    LAM_MVE_AGAIN_##FACTORS, "36")
+#define LAM_MVE_ZEROS_COLUMNS_8(MODE, FACTORS, BOUNDS, last, x_step, y_step) \
+    LAM_MVE_ZEROS_COLUMNS(MODE, FACTORS, BOUNDS, last, x_step, y_step, "vldrb.s16", "vmladava.s16", "16")
+#define LAM_MVE_ZEROS_COLUMNS_16(MODE, FACTORS, BOUNDS, last, x_step, y_step) \
+    LAM_MVE_ZEROS_COLUMNS(MODE, FACTORS, BOUNDS, last, x_step, y_step, "vldrb.8", "vmladava.s8", "8")
+
+/* As lam_mve_columns, of 8 or 16 inputs; in the place of inputs that a window lacks are numbers which make up for what is added,
+ * and biases are as they are. */
+#define lam_mve_zeros_columns(job, mode, factors, bounds, inputs, last, x_step, y_step) \
+    do { \
+        register lam_mve_job *const held __asm("r11") = (job); \
+        held->x1 = lam_mve_pairs_end(held, (x_step)); \
+        LAM_MVE_ZEROS_COLUMNS_##inputs(mode, factors, bounds, last, x_step, y_step); \
+    } while (0)
+
 LAM_STATIC_ASSERT(sizeof(lam_mve_zeros_job) == 76, mve_zeros_job_is_19_words);
 
 #define LAM_MVE_ZEROS_JOB(name) register lam_mve_zeros_job *const name __asm("r11") = own
@@ -289,6 +324,41 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_zeros_job) == 76, mve_zeros_job_is_19_words);
 
 #else
 
+/* Weight k of channel c of a block less what is added to it, and that, behind so many chunks of inputs. */
+static inline int32_t lam_mve_zeros_number(const int32_t *bytes, int32_t c, int32_t k)
+{
+    const int32_t two = lam_mve_byte(bytes, k / 16 * 32 + (c >> 1) * 16 + k % 16);
+    return (c & 1) != 0 ? two >> 4 : two & 15;
+}
+
+static inline int32_t lam_mve_zeros_less(const int32_t *bytes, int32_t c, int32_t chunks)
+{
+    return lam_mve_byte(bytes, 32 * chunks + c);
+}
+
+static inline void lam_mve_zeros_columns_each(const lam_mve_job *job, int mode, int each, int32_t inputs, int32_t x_step,
+                                              int32_t y_step)
+{
+    const int32_t head = lam_mve_head(each);
+    uint8_t *y = job->y0;
+    for (const int32_t *w = job->w; w != job->end; w += head + 9, y += 4) {
+        for (int32_t i = 0; i < 4 * job->count; i++) {
+            const int32_t c = i % 4;
+            int32_t acc = w[c];
+            for (int32_t k = 0; k < inputs; k++) {
+                const int32_t weight = lam_mve_zeros_number(w + head, c, k) + lam_mve_zeros_less(w + head, c, 1);
+                acc += job->x0[i / 4 * x_step + k] * weight;
+            }
+            y[i / 4 * y_step + c] = (uint8_t)lam_mve_requant(mode, acc, lam_mve_multiplier(w, c, each, job->multiplier),
+                                                             lam_mve_shift(w, c, each, job->shift), job->zero_point, job->low,
+                                                             job->high);
+        }
+    }
+}
+
+#define lam_mve_zeros_columns(job, mode, factors, bounds, inputs, last, x_step, y_step) \
+    lam_mve_zeros_columns_each(job, LAM_MVE_##mode, LAM_MVE_##factors, inputs, x_step, y_step)
+
 /* Input k of the job's pixel 0 or 1, of rows of so many inputs. */
 static inline int32_t lam_mve_zeros_input(const lam_mve_job *job, int32_t pixel, int32_t rows, int32_t row, int32_t k)
 {
@@ -305,10 +375,9 @@ static inline void lam_mve_zeros_block(const lam_mve_zeros_job *own, const int32
     for (int32_t c = 0; c < 4; c++) {
         int32_t acc = (c & 1) != 0 ? (int32_t)((uint32_t)w[c] - (uint32_t)w[c - 1]) / 16 : w[c];
         for (int32_t k = 0; k < inputs; k++) {
-            const int32_t two = lam_mve_byte(bytes, k / 16 * 32 + (c >> 1) * 16 + k % 16);
-            acc += lam_mve_zeros_input(job, pixel, rows, row, k) * ((c & 1) != 0 ? two >> 4 : two & 15);
+            acc += lam_mve_zeros_input(job, pixel, rows, row, k) * lam_mve_zeros_number(bytes, c, k);
         }
-        acc += own->totals[pixel] * lam_mve_byte(bytes, (inputs + 15) / 16 * 32 + c);
+        acc += own->totals[pixel] * lam_mve_zeros_less(bytes, c, (inputs + 15) / 16);
         y[c] = (uint8_t)lam_mve_requant(mode, acc, lam_mve_multiplier(w, c, each, job->multiplier),
                                         lam_mve_shift(w, c, each, job->shift), job->zero_point, job->low, job->high);
     }

@@ -81,7 +81,14 @@ class Grouped:
 
     def reach(self, part: int) -> int:
         """Largest size of the sum of inputs times numbers, of so many inputs of a group."""
-        ends = [end * self.whole_numbers for end in (self.sums.x.low, self.sums.x.high)]
+        return self._reach(self.whole_numbers, self.sums.x, part)
+
+    def signed_reach(self, part: int) -> int:
+        """The same of what is stored, and inputs that are made to have a sign."""
+        return self._reach(self.numbers, DType.S8, part)
+
+    def _reach(self, numbers: Array, x: DType, part: int) -> int:
+        ends = [end * numbers for end in (x.low, x.high)]
         most, least = (_by_parts(pick(*ends), self.block, part).sum(axis=2) for pick in (np.maximum, np.minimum))
         return int(max(most.max(), -least.min()))
 

@@ -168,11 +168,13 @@ def own_cases() -> list[Case]:
 
 
 def in_own(case: Case, *, far: bool = True) -> Case:
-    """The case whose weights are more by a number of each output, which is `far` off at the ends."""
+    """The case whose weights are more by a number of each output, `far` off at the ends, or within 4 bits."""
     weights = np.asarray(case.ins[1])
     more = np.random.default_rng([26, *weights.shape]).integers(-8, 9, (len(weights), 1, 1, 1))
     if far:
         more[0], more[-1] = -120, 120
+    else:
+        more = np.maximum(more, -7)
     shifted = (weights + more).astype(np.int8)
     name, ins = f"{case.name}_{'far' if far else 'own'}", (case.ins[0], shifted, *case.ins[2:])
     return replace(case, name=name, ins=ins, bits=4, apart=True)

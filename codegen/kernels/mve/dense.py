@@ -73,7 +73,8 @@ class MveDenseContext(MveContext):
     `shifted`: weights are bytes and a shift for all of them (lam_mve_shifted.h).
 
     `together`: rows are one pixel, and those of a call are made as one row of `run` at most.  `own`: weights of few
-    bits are taken as ones with zero points of their own (lam_mve_zeros.h).
+    bits are taken as ones with zero points of their own (lam_mve_zeros.h).  `kept`: columns have those of a block in
+    registers.
     """
 
     form: str
@@ -87,6 +88,7 @@ class MveDenseContext(MveContext):
     has_edges: bool
     few: bool
     own: bool
+    kept: bool
     shifted: bool
 
     @property
@@ -109,7 +111,7 @@ class MveDenseContext(MveContext):
     @property
     def lift(self) -> int:
         """By how much sums are shifted to the left before they are requantized in `single`."""
-        return (_BYTES_LIFT if self.unpacks else LIFT) if self.few else 0
+        return (_BYTES_LIFT if self.own and self.by_tiles else LIFT) if self.few else 0
 
     @property
     def sums_inputs(self) -> bool:
@@ -129,7 +131,7 @@ class MveDenseContext(MveContext):
     @property
     def unpacks(self) -> bool:
         """Whether a block's weights become bytes in scratch, behind the windows, before pixels are made."""
-        return self.own and self.by_tiles
+        return self.own and self.by_tiles and not self.kept
 
     @property
     def windows_bytes(self) -> int:
@@ -366,7 +368,8 @@ def _costs(
         pair += (5 * chunks + 14) / blocks + lifts if own else 0
         found["pairs"] = pixels // 2 * pair + pixels % 2 * vector
         if chunks <= _MOST_COLUMN_CHUNKS:
-            unpacked = ((15 + 4 * lifts) * chunks + 58 + 4 * lifts) * -(-pixels // _TILE_PIXELS) if own else 0
+            unpacked = (11 if chunks == 1 else 15 * chunks + 58) + 4 * lifts * chunks if own else 0
+            unpacked *= -(-pixels // _TILE_PIXELS)
             found["columns"] = _columns(chunks, pixels, few=few) + unpacked + (2 * pixels if shifted else 0)
     return found
 
@@ -484,6 +487,7 @@ def _context(
     form = _least(found)
     whole = form == "vector" or inputs % CHUNK == 0 or (form == "columns" and inputs == _HALF and (own or not few))
     gathered = not (lies and whole) or (shifted and form == "columns")
+    fills = inputs == CHUNK or (inputs == _HALF and not gathered)
     return MveDenseContext(
         mode=form_of(requant),
         each=requant.per_channel,
@@ -507,9 +511,15 @@ def _context(
         tile=_tile(form, inputs, run, whole=not gathered and weights.shape[0] % LANES == 0),
         few=few,
         own=own,
+        kept=own and form == "columns" and inputs <= CHUNK and (fills or _makes_up(sums)),
         shifted=shifted,
         bounds=bounds_of(node.outs[0].dtype, requant),
     )
+
+
+def _makes_up(sums: Weighted) -> bool:
+    """Whether numbers of 4 bits make up for what is added to the weights of each channel."""
+    return sums.less is not None and int(sums.less.min()) > -_HALF and int(sums.less.max()) <= _HALF
 
 
 def _has_edges(w: Window, w_in: int, w_out: int) -> bool:
@@ -523,6 +533,9 @@ def _params(sums: Weighted, requant: Requant, k: MveDenseContext) -> tuple[Field
     def packed() -> Array:
         factors = lane_factors(requant, k.c_out, k.lift) if requant.per_channel else None
         weights = (sums.shifted_weights() if k.few or k.shifted else sums.weights).reshape(k.c_out, -1)
+        if k.kept and sums.less is not None:
+            lacking = -sums.less.reshape(-1, 1).astype(np.int8).repeat(CHUNK - k.inputs, axis=1)
+            weights = np.concatenate([weights, lacking], axis=1)
         return stream(weights, _bias(sums, k), factors, few=k.few, less=sums.less if k.own else None)
 
     return (

@@ -2,6 +2,9 @@
 
 Groups are whole vectors of 16 inputs, one, two or four: larger ones are cut into such, with the same factor.  Inputs
 are copied to scratch where they have no sign or the last vector is not full.
+
+Sums of all groups are kept in scratch for a block of outputs, and taken from there one output after another: of eight
+groups at a time where they fit 16 bits, else of four, as of few groups, whose factors take less room so.
 """
 
 from __future__ import annotations
@@ -37,6 +40,8 @@ _TURNS = (4, 2, 1)
 """Groups of a turn of the loop."""
 _LESS_BYTES = 20
 """What is kept of a group."""
+_FOURS = np.arange(_BLOCK).reshape(2, -1).T.reshape(-1)
+"""Channels of a block, the first one and that of which it has the lower bits, and so on."""
 _HALF = 8
 _MOST_FILLED = 5 / 4
 """How many times their outputs layers may take that fill blocks."""
@@ -46,7 +51,8 @@ _MOST_FILLED = 5 / 4
 class MveGroupsContext:
     """Literals of one layer: `inputs` of a pixel, in groups of `chunks` vectors; `copied` to scratch.
 
-    `each`: channels have factors of their own to requantize by; `apart`: groups have zero points.
+    `each`: channels have factors of their own to requantize by; `apart`: groups have zero points; `halves`: sums of
+    groups fit 16 bits.
     """
 
     mode: str
@@ -57,6 +63,7 @@ class MveGroupsContext:
     inputs: int
     c_out: int
     chunks: int
+    halves: bool
 
     @property
     def whole(self) -> int:
@@ -89,9 +96,29 @@ class MveGroupsContext:
         return (self.turns - 1) * self.turn
 
     @property
-    def eights(self) -> int:
-        """Eights of groups with zero points."""
-        return -(-self.groups // _BLOCK) if self.apart else 0
+    def most(self) -> int:
+        """Groups, and as many more where they have zero points."""
+        return self.groups * (2 if self.apart else 1)
+
+    @property
+    def lanes(self) -> int:
+        """Groups that are taken at a time."""
+        return _BLOCK if self.halves and self.most > _BLOCK // 2 else _BLOCK // 2
+
+    @property
+    def folds(self) -> bool:
+        """Whether sums of inputs are kept as more groups, whose factors are products of zero points and factors."""
+        return self.apart and self.most <= self.lanes
+
+    @property
+    def own(self) -> int:
+        """How the assembly calls that."""
+        return 2 if self.folds else int(self.apart)
+
+    @property
+    def in_lanes(self) -> int:
+        """Groups, and what fills up lanes."""
+        return -(-(self.most if self.folds else self.groups) // self.lanes) * self.lanes
 
     @property
     def filled(self) -> int:
@@ -126,8 +153,9 @@ class MveGroupsContext:
     @property
     def block_words(self) -> int:
         """Words of the stream per block of channels."""
-        weights = 16 * (self.whole * self.chunks + self.rest) + 4 * self.groups
-        return _BLOCK + 32 * self.eights + weights + (10 if self.each else 0)
+        weights = CHUNK * (self.whole * self.chunks + self.rest)
+        factors = _BLOCK // 2 * self.in_lanes * (2 if self.own == 1 else 1)
+        return weights + _BLOCK + factors + (10 if self.each else 0)
 
     @property
     def full_words(self) -> int:
@@ -141,13 +169,33 @@ class MveGroupsContext:
 
     @property
     def sums_at(self) -> int:
-        """Bytes of scratch before the sums of inputs: behind inputs, and what is taken off."""
+        """Bytes of scratch before the sums of groups: behind inputs, and what is taken off."""
         return self.less_at + _LESS_BYTES * self.groups
 
     @property
-    def sums_bytes(self) -> int:
-        """Bytes of the sums of inputs, 16 bits per group, in eights."""
-        return 2 * _BLOCK * self.eights
+    def sums_words(self) -> int:
+        """Words of these, with lanes that nothing is in."""
+        return _BLOCK * self.in_lanes
+
+    @property
+    def kept_at(self) -> int:
+        """Words of these before the sums of inputs, where they are kept among them."""
+        return _BLOCK * self.groups
+
+    @property
+    def rest_kept(self) -> int:
+        """Words from there to that of the last group where it is smaller."""
+        return _BLOCK * self.whole
+
+    @property
+    def inputs_at(self) -> int:
+        """Bytes of scratch before the sums of inputs where they are apart."""
+        return self.sums_at + 4 * self.sums_words
+
+    @property
+    def inputs_bytes(self) -> int:
+        """Bytes of these, 16 bits per group, up to the lanes."""
+        return 2 * self.in_lanes if self.own == 1 else 0
 
     @property
     def less_at(self) -> int:
@@ -162,7 +210,12 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     k = _context(node, made, requant)
     if -(-k.c_out // _BLOCK) * _BLOCK > _MOST_FILLED * k.c_out or not k.whole:
         return None
-    scratch = (Scratch("inputs", k.less_at), Scratch("less", _LESS_BYTES * k.groups), Scratch("sums", k.sums_bytes))
+    scratch = (
+        Scratch("inputs", k.less_at),
+        Scratch("less", _LESS_BYTES * k.groups),
+        Scratch("sums", 4 * k.sums_words),
+        Scratch("sums_of_inputs", k.inputs_bytes),
+    )
     stream = Field.later("stream", np.int32, k.words, lambda: _stream(made, requant, k))
     params = (stream, *factor_fields(requant), range_field(requant.zero_point, requant.low, requant.high))
     headers = ("lam_mve_groups.h", *(("lam_mve_window.h",) if k.copied else ()))
@@ -176,8 +229,8 @@ def _takes(made: Grouped, y: DType, requant: Requant) -> bool:
         return False
     if made.less is None:
         return True
-    sizes = np.abs(made.less * made.factors).max(), _vectors(made.block) * CHUNK * -DType.S8.low
-    return max(sizes) <= -DType.S16.low and bool((made.less * made.factors).max() <= DType.S16.high)
+    products = made.less * made.factors
+    return bool(products.min() >= DType.S16.low and products.max() <= DType.S16.high)
 
 
 def _vectors(block: int) -> int:
@@ -186,7 +239,7 @@ def _vectors(block: int) -> int:
 
 
 def _context(node: NodeOf[Conv2D | Dense], made: Grouped, requant: Requant) -> MveGroupsContext:
-    inputs, unsigned = node.ins[0].shape[-1], made.sums.x is DType.U8
+    inputs, unsigned, chunks = node.ins[0].shape[-1], made.sums.x is DType.U8, _vectors(made.block)
     return MveGroupsContext(
         mode=form_of(requant),
         each=requant.per_channel,
@@ -195,15 +248,22 @@ def _context(node: NodeOf[Conv2D | Dense], made: Grouped, requant: Requant) -> M
         copied=unsigned or inputs % CHUNK > 0,
         inputs=inputs,
         c_out=node.outs[0].shape[-1],
-        chunks=_vectors(made.block),
+        chunks=chunks,
+        halves=made.signed_reach(chunks * CHUNK) <= DType.S16.high,
     )
 
 
 def _stream(made: Grouped, requant: Requant, k: MveGroupsContext) -> Array:
-    numbers, factors = padded(made.numbers, _BLOCK), _cut(made, made.factors, k)
+    numbers, factors = padded(padded(made.numbers, _BLOCK), CHUNK, axis=1), _cut(made, made.factors, k)
     bias = padded(signed_bias(made.sums), _BLOCK).reshape(-1, _BLOCK)
-    zeros = () if made.less is None else _zeros(_cut(made, made.less, k) * factors)
-    parts = (bias, *zeros, _groups(padded(numbers, CHUNK, axis=1), factors, k), *_own_factors(requant, k))
+    zeros = None if made.less is None else _cut(made, made.less, k) * factors
+    if zeros is not None and k.folds:
+        factors, zeros = np.concatenate([factors, zeros], axis=1), None
+    by_lanes = _by_lanes(factors, k.lanes)[:, :, _FOURS]
+    if zeros is not None:
+        by_lanes = np.concatenate([by_lanes, _by_lanes(zeros, k.lanes)], axis=2)
+    of_groups = words(by_lanes.astype("<i2")).reshape(len(bias), -1)
+    parts = (_pairs(numbers), bias, of_groups, *_own_factors(requant, k))
     return np.ascontiguousarray(np.concatenate(parts, axis=1)).reshape(-1)
 
 
@@ -212,23 +272,16 @@ def _cut(made: Grouped, groups: Array, k: MveGroupsContext) -> Array:
     return padded(groups, _BLOCK).repeat(made.block // k.group_inputs, axis=1)[:, : k.groups]
 
 
-def _zeros(products: Array) -> tuple[Array]:
-    """Products of factors and zero points, [channels, groups], as words [blocks, ...]: of each channel eight groups."""
-    eights = padded(products, _BLOCK, axis=1).reshape(len(products) // _BLOCK, _BLOCK, -1, _BLOCK).swapaxes(1, 2)
-    return (words(eights.astype("<i2")).reshape(len(products) // _BLOCK, -1),)
+def _by_lanes(groups: Array, lanes: int) -> Array:
+    """What is said of each group, [channels, groups], as [blocks, lanes full of groups, channels of a block, lanes]."""
+    return padded(groups, lanes, axis=1).reshape(len(groups) // _BLOCK, _BLOCK, -1, lanes).swapaxes(1, 2)
 
 
-def _groups(numbers: Array, factors: Array, k: MveGroupsContext) -> Array:
-    """Numbers [channels, inputs] and factors [channels, groups] as words [blocks, ...]."""
-    blocks = len(numbers) // _BLOCK
-    lower_first = numbers.reshape(blocks, 2, _BLOCK // 2, -1, CHUNK).transpose(0, 3, 2, 1, 4)
+def _pairs(numbers: Array) -> Array:
+    """Numbers [channels, inputs] as words [blocks, ...]: of 16 inputs those of channels that share bytes."""
+    lower_first = numbers.reshape(len(numbers) // _BLOCK, 2, _BLOCK // 2, -1, CHUNK).transpose(0, 3, 2, 1, 4)
     lower_first = lower_first + np.array([_HALF, 0])[:, None]
-    weights = words(nibbles(lower_first, axis=3)).reshape(blocks, -1, CHUNK)
-    own = words(factors.reshape(blocks, _BLOCK, -1).swapaxes(1, 2).astype("<i2")).reshape(blocks, k.groups, -1)
-    parts = []
-    for g in range(k.groups):
-        parts += [weights[:, g * k.chunks :][:, : k.chunks].reshape(blocks, -1), own[:, g]]
-    return np.concatenate(parts, axis=1)
+    return words(nibbles(lower_first, axis=3)).reshape(len(numbers) // _BLOCK, -1)
 
 
 def _own_factors(requant: Requant, k: MveGroupsContext) -> tuple[Array, ...]:

@@ -7,12 +7,17 @@
  * Channels c and c + 4 of a block share bytes: the number of the latter is above, that of the former, with 8 added, below.
  * The products with whole bytes are then 16 times the latter's sum, plus the former's and 8 times the inputs' sum.
  *
+ * A block's sums of each group are kept in memory, and taken from there one channel after another, of as many groups as
+ * there are lanes: eight where all sums fit 16 bits, else four.  One product of vectors by their factors adds them to the
+ * channel's total.
+ *
  * A block of the stream:
  *
- *   8 words                    biases, the input's zero point folded in
- *   of each 8 groups 32 words  for each channel the products of factors and zero points, 16 bits each; where groups have any
  *   each group, per chunk      16 words: channels 0 and 4, 1 and 5, 2 and 6, 3 and 7
- *   each group                 4 words: the factors of the eight channels, 16 bits each
+ *   8 words                    biases, the input's zero point folded in
+ *   as many groups as lanes    for each of channels 0, 4, 1, 5, 2, 6, 3 and 7 the factors, 16 bits each; where groups have zero
+ *                              points, then for each channel in order their products with factors; where there are lanes
+ *                              left for these, they are the factors of as many more groups, whose sums are those of inputs
  *   2 times                    4 words of multipliers and one of shifts, where each channel has its own
  */
 #ifndef LAM_MVE_GROUPS_H
@@ -22,24 +27,25 @@
 
 /* What one call works on.  The assembly knows the order. */
 typedef struct {
-    const int8_t *x;       /* whole chunks */
-    const int32_t *less;   /* of each group five words: lam_mve_groups_put */
-    const int16_t *sums;   /* of each group the sum of its inputs, zeros up to eight; where groups have zero points */
-    uint8_t *y;            /* outputs, at the first channel of the first block; it goes on */
-    const int32_t *w;      /* the first block */
-    const int32_t *end;    /* behind the last block */
-    int32_t groups;        /* of `chunks` chunks: for the portable twin */
-    int32_t zero_point;    /* of the output */
-    int32_t low;           /* least output value less zero_point */
-    int32_t high;          /* greatest output value less zero_point */
-    int32_t eights;        /* of groups with zero points */
-    int32_t multiplier;    /* of all channels, where they share it */
-    int32_t shift;         /* the same */
+    const int8_t *x;          /* whole chunks */
+    const int32_t *less;      /* of each group five words: lam_mve_groups_put */
+    int32_t *sums;            /* of each group eight words, in as many as lanes: what the blocks keep */
+    uint8_t *y;               /* outputs, at the first channel of the first block; it goes on */
+    const int32_t *w;         /* the first block */
+    const int32_t *end;       /* behind the last block */
+    int32_t groups;           /* of `chunks` chunks: for the portable twin */
+    int32_t zero_point;       /* of the output */
+    int32_t low;              /* least output value less zero_point */
+    int32_t high;             /* greatest output value less zero_point */
+    const int32_t *sums_end;  /* behind the last groups of these */
+    int32_t multiplier;       /* of all channels, where they share it */
+    int32_t shift;            /* the same */
+    const int16_t *inputs;    /* of each group the sum of its inputs, zeros up to the lanes; where `own` is 1 */
 } lam_mve_groups_job;
 
 #if LAM_MVE
 
-LAM_STATIC_ASSERT(sizeof(lam_mve_groups_job) == 52, mve_groups_job_is_13_words);
+LAM_STATIC_ASSERT(sizeof(lam_mve_groups_job) == 56, mve_groups_job_is_14_words);
 
 /* 16 inputs by the bytes of two channels: whole bytes, and what is above in them. */
 #define LAM_MVE_GROUPS_CHUNK(product) \
@@ -63,42 +69,56 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_groups_job) == 52, mve_groups_job_is_13_words);
     LAM_MVE_GROUPS_FIRST(tested) LAM_MVE_GROUPS_MORE LAM_MVE_GROUPS_MORE LAM_MVE_GROUPS_MORE LAM_MVE_GROUPS_TAKEN
 #define LAM_MVE_GROUPS_0(tested) ""
 
-/* Eight sums to q0 and q1. */
-#define LAM_MVE_GROUPS_GATHERED \
-    "vmov q0[2], q0[0], r0, r4\n" \
-    "vmov q0[3], q0[1], r2, r6\n" \
-    "vmov q1[2], q1[0], r8, r12\n" \
-    "vmov q1[3], q1[1], r10, lr\n"
-/* The sums of a group times its factors, to the totals in q4 and q5; r9 is -16. */
-#define LAM_MVE_GROUPS_TAKEN \
-    LAM_MVE_GROUPS_GATHERED \
-    "vldrh.s32 q3, [r5], #8\n" \
-    "vmla.s32 q0, q1, r9\n" \
-    "vldrh.s32 q2, [r5], #8\n" \
-    "vmul.i32 q1, q1, q2\n" \
-    "vmul.i32 q0, q0, q3\n" \
-    "vadd.i32 q5, q5, q1\n" \
-    "vadd.i32 q4, q4, q0\n"
+/* Eight sums to memory. */
+#define LAM_MVE_GROUPS_TAKEN "stm r9!, {r0, r2, r4, r6, r8, r10, r12, lr}\n"
 
-/* Where groups have zero points: of each channel the sum of theirs times factors and sums of inputs. */
-#define LAM_MVE_GROUPS_OWN_0 ""
-#define LAM_MVE_GROUPS_OWN_1 \
-    "ldr r3, [r11, #8]\n" \
-    "ldr r9, [r11, #40]\n" \
-    "movs r0, #0\nmovs r2, #0\nmovs r4, #0\nmovs r6, #0\n" \
-    "mov r8, #0\nmov r10, #0\nmov r12, #0\nmov lr, #0\n" \
-    "4:\n" \
-    "vldrh.16 q0, [r3], #16\n" \
-    LAM_MVE_GROUPS_ZERO("r0") LAM_MVE_GROUPS_ZERO("r2") LAM_MVE_GROUPS_ZERO("r4") LAM_MVE_GROUPS_ZERO("r6") \
-    LAM_MVE_GROUPS_ZERO("r8") LAM_MVE_GROUPS_ZERO("r10") LAM_MVE_GROUPS_ZERO("r12") LAM_MVE_GROUPS_ZERO("lr") \
-    "subs r9, r9, #1\n" \
-    "bne 4b\n" \
-    LAM_MVE_GROUPS_GATHERED \
-    "vadd.i32 q4, q4, q0\n" \
-    "vadd.i32 q5, q5, q1\n"
-#define LAM_MVE_GROUPS_ZERO(sum) \
-    "vldrh.16 q1, [r5], #16\n" \
-    "vmladava.s16 " sum ", q0, q1\n"
+/* Of groups in lanes the sums of a channel and of the one four further, which r1 and q4 and q5 have the places of, by their
+ * factors to both totals; r1 goes on by `step`, and r9 is -16. */
+#define LAM_MVE_GROUPS_LANES(total, further, step, read, load, bytes, type) \
+    read " q0, [r1, q4]\n" \
+    read " q1, [r1, q5]\n" \
+    load " q2, [r5], #" bytes "\n" \
+    "vmla." type " q0, q1, r9\n" \
+    load " q3, [r5], #" bytes "\n" \
+    "add r1, r1, #" step "\n" \
+    "vmladava." type " " total ", q0, q2\n" \
+    "vmladava." type " " further ", q1, q3\n"
+#define LAM_MVE_GROUPS_IN_8(total, further, step) \
+    LAM_MVE_GROUPS_LANES(total, further, step, "vldrh.u16", "vldrh.16", "16", "s16")
+#define LAM_MVE_GROUPS_IN_4(total, further, step) \
+    LAM_MVE_GROUPS_LANES(total, further, step, "vldrw.u32", "vldrh.s32", "8", "s32")
+#define LAM_MVE_GROUPS_ALL_8 \
+    LAM_MVE_GROUPS_IN_8("r0", "r8", "4") LAM_MVE_GROUPS_IN_8("r2", "r10", "4") \
+    LAM_MVE_GROUPS_IN_8("r4", "r12", "4") LAM_MVE_GROUPS_IN_8("r6", "lr", "244")
+#define LAM_MVE_GROUPS_ALL_4 \
+    LAM_MVE_GROUPS_IN_4("r0", "r8", "4") LAM_MVE_GROUPS_IN_4("r2", "r10", "4") \
+    LAM_MVE_GROUPS_IN_4("r4", "r12", "4") LAM_MVE_GROUPS_IN_4("r6", "lr", "116")
+/* These places, in bytes behind r1; r0 is 0 and r2 is 16. */
+#define LAM_MVE_GROUPS_PLACES(bits) \
+    "vidup.u" bits " q4, r0, #8\n" \
+    "vshl.i" bits " q4, q4, #2\n" \
+    "vadd.i" bits " q5, q4, r2\n"
+#define LAM_MVE_GROUPS_PLACES_8 LAM_MVE_GROUPS_PLACES("16")
+#define LAM_MVE_GROUPS_PLACES_4 LAM_MVE_GROUPS_PLACES("32")
+
+/* Where groups have zero points: of each channel theirs times factors by the sums of inputs, at r3. */
+#define LAM_MVE_GROUPS_OPEN_0 ""
+#define LAM_MVE_GROUPS_OPEN_1 "ldr r3, [r11, #52]\n"
+#define LAM_MVE_GROUPS_OPEN_2 ""
+#define LAM_MVE_GROUPS_ZERO(total, load, bytes, type) \
+    load " q1, [r5], #" bytes "\n" \
+    "vmladava." type " " total ", q0, q1\n"
+#define LAM_MVE_GROUPS_ZEROS(load, bytes, type) \
+    load " q0, [r3], #" bytes "\n" \
+    LAM_MVE_GROUPS_ZERO("r0", load, bytes, type) LAM_MVE_GROUPS_ZERO("r2", load, bytes, type) \
+    LAM_MVE_GROUPS_ZERO("r4", load, bytes, type) LAM_MVE_GROUPS_ZERO("r6", load, bytes, type) \
+    LAM_MVE_GROUPS_ZERO("r8", load, bytes, type) LAM_MVE_GROUPS_ZERO("r10", load, bytes, type) \
+    LAM_MVE_GROUPS_ZERO("r12", load, bytes, type) LAM_MVE_GROUPS_ZERO("lr", load, bytes, type)
+#define LAM_MVE_GROUPS_OWN_0(lanes) ""
+#define LAM_MVE_GROUPS_OWN_1(lanes) LAM_MVE_GROUPS_ZEROS_##lanes
+#define LAM_MVE_GROUPS_OWN_2(lanes) ""
+#define LAM_MVE_GROUPS_ZEROS_8 LAM_MVE_GROUPS_ZEROS("vldrh.16", "16", "s16")
+#define LAM_MVE_GROUPS_ZEROS_4 LAM_MVE_GROUPS_ZEROS("vldrh.s32", "8", "s32")
 
 /* Multipliers to q2, shifts to q3. */
 #define LAM_MVE_GROUPS_SHARED_ONE \
@@ -110,35 +130,46 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_groups_job) == 52, mve_groups_job_is_13_words);
 #define LAM_MVE_GROUPS_FACTORS_EACH \
     "vldrw.32 q2, [r5], #16\n" \
     "vldrb.s32 q3, [r5], #4\n"
-#define LAM_MVE_GROUPS_OUTPUTS(MODE, FACTORS, q) \
+#define LAM_MVE_GROUPS_OUTPUTS(MODE, FACTORS) \
     LAM_MVE_GROUPS_FACTORS_##FACTORS \
-    LAM_MVE_SCALE_##MODE(q, "q2", "q3", "q1") \
-    LAM_MVE_CLAMP_##MODE(q, "q6", "q7") \
-    "vadd.i32 " q ", " q ", r9\n" \
-    "vstrb.32 " q ", [r3], #4\n"
+    LAM_MVE_SCALE_##MODE("q0", "q2", "q3", "q1") \
+    LAM_MVE_CLAMP_##MODE("q0", "q6", "q7") \
+    "vadd.i32 q0, q0, r9\n" \
+    "vstrb.32 q0, [r3], #4\n"
 
-/* `turn`: what a turn of the loop takes; `last`: what follows it. */
-#define LAM_MVE_GROUPS_BY(MODE, FACTORS, own, turn, last) \
+/* `turn`: what a turn of the loop takes; `last`: what follows it; `open` and `zeros`: of zero points. */
+#define LAM_MVE_GROUPS_BY(MODE, FACTORS, lanes, open, zeros, turn, last) \
     __asm volatile( \
         "ldrd r0, r2, [r11, #32]\n" \
         "vdup.32 q6, r0\n" \
         "vdup.32 q7, r2\n" LAM_MVE_LIMITS_##MODE \
+        "movs r0, #0\n" \
+        "movs r2, #16\n" LAM_MVE_GROUPS_PLACES_##lanes \
         "ldr r5, [r11, #16]\n" \
         "1:\n" \
-        "vldrw.32 q4, [r5], #16\n" \
-        "vldrw.32 q5, [r5], #16\n" \
-        own \
         "ldrd r1, r3, [r11]\n" \
-        "mvn r9, #15\n" \
+        "ldr r9, [r11, #8]\n" \
         "2:\n" \
         turn \
         "bne 2b\n" \
         last \
+        "ldr r1, [r11, #8]\n" open \
+        "ldm r5!, {r0, r2, r4, r6, r8, r10, r12, lr}\n" \
+        "4:\n" \
+        "mvn r9, #15\n" \
+        LAM_MVE_GROUPS_ALL_##lanes zeros \
+        "ldr r9, [r11, #40]\n" \
+        "cmp r1, r9\n" \
+        "bne 4b\n" \
         "ldr r3, [r11, #12]\n" \
         "ldr r9, [r11, #28]\n" \
+        "vmov q0[2], q0[0], r0, r4\n" \
+        "vmov q0[3], q0[1], r2, r6\n" \
         LAM_MVE_GROUPS_SHARED_##FACTORS \
-        LAM_MVE_GROUPS_OUTPUTS(MODE, FACTORS, "q4") \
-        LAM_MVE_GROUPS_OUTPUTS(MODE, FACTORS, "q5") \
+        LAM_MVE_GROUPS_OUTPUTS(MODE, FACTORS) \
+        "vmov q0[2], q0[0], r8, r12\n" \
+        "vmov q0[3], q0[1], r10, lr\n" \
+        LAM_MVE_GROUPS_OUTPUTS(MODE, FACTORS) \
         "ldr r0, [r11, #20]\n" \
         "str r3, [r11, #12]\n" \
         "cmp r5, r0\n" \
@@ -150,11 +181,13 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_groups_job) == 52, mve_groups_job_is_13_words);
     LAM_MVE_GROUPS_TURN_2(chunks) LAM_MVE_GROUPS_##chunks("") LAM_MVE_GROUPS_##chunks("")
 
 /* All blocks of the job, of groups of `chunks` (1, 2 or 4) chunks, `turn` (1, 2 or 4) of which make a turn of the loop, and
- * one of `rest`; `own`: whether groups have zero points.  All but the job are numerals, mode and factors names. */
-#define lam_mve_groups(job, mode, factors, own, turn, chunks, rest) \
+ * one of `rest`; `lanes`: 8 or 4; `own`: whether groups have zero points, 2 where the sums of their inputs are kept as more
+ * groups' sums.  All but the job are numerals, mode and factors names. */
+#define lam_mve_groups(job, mode, factors, lanes, own, turn, chunks, rest) \
     do { \
         register lam_mve_groups_job *const held __asm("r11") = (job); \
-        LAM_MVE_GROUPS_BY(mode, factors, LAM_MVE_GROUPS_OWN_##own, LAM_MVE_GROUPS_TURN_##turn(chunks), LAM_MVE_GROUPS_##rest("")); \
+        LAM_MVE_GROUPS_BY(mode, factors, lanes, LAM_MVE_GROUPS_OPEN_##own, LAM_MVE_GROUPS_OWN_##own(lanes), \
+                          LAM_MVE_GROUPS_TURN_##turn(chunks), LAM_MVE_GROUPS_##rest("")); \
     } while (0)
 
 #else
@@ -165,53 +198,67 @@ static inline int32_t lam_mve_groups_half(const int32_t *words, int32_t i)
     return (int16_t)(uint16_t)(((uint32_t)words[i / 2] >> (16 * (i % 2))) & 0xFFFFu);
 }
 
-/* Where channel c of a block has its total of one group, and what it adds. */
-static inline uint32_t lam_mve_groups_total(const int8_t *x, const int32_t *w, int32_t c, int32_t chunks, int32_t less)
+/* The sum of channel c of a block of one group. */
+static inline int32_t lam_mve_groups_sum(const int8_t *x, const int32_t *w, int32_t c, int32_t chunks, int32_t less)
 {
     int32_t sum = c < 4 ? less : 0;
     for (int32_t i = 0; i < 16 * chunks; i++) {
         const int32_t two = lam_mve_byte(w, i / 16 * 64 + c % 4 * 16 + i % 16);
         sum += x[i] * (c < 4 ? two & 15 : two >> 4);
     }
-    return (uint32_t)sum * (uint32_t)lam_mve_groups_half(w + 16 * chunks, c);
+    return sum;
 }
 
-static inline void lam_mve_groups_each(lam_mve_groups_job *job, int mode, int each, int own, int32_t groups, int32_t chunks,
-                                       int32_t rest)
+/* Of group g and of one of the eights of numbers that a block has of each: its number, `parts` eights of groups in lanes. */
+static inline int32_t lam_mve_groups_number(const int32_t *numbers, int32_t g, int32_t lanes, int32_t parts, int32_t at)
 {
+    return lam_mve_groups_half(numbers + (g / lanes * 8 * parts + at) * (lanes / 2), g % lanes);
+}
+
+static inline void lam_mve_groups_each(lam_mve_groups_job *job, int mode, int each, int32_t lanes, int own, int32_t groups,
+                                       int32_t chunks, int32_t rest)
+{
+    const int32_t count = groups + (rest != 0), parts = own == 1 ? 2 : 1;
     for (const int32_t *w = job->w; w != job->end;) {
-        const int32_t *at = w + 8;
-        uint32_t total[8];
+        const int32_t *const bias = w + 16 * (groups * chunks + rest), *const numbers = bias + 8;
+        const int32_t *const factors = numbers + (job->sums_end - job->sums) / 2 * parts;
         for (int32_t c = 0; c < 8; c++) {
-            total[c] = (uint32_t)w[c];
-            for (int32_t g = 0; own != 0 && g < 8 * job->eights; g++) {
-                const int32_t zero = lam_mve_groups_half(at + g / 8 * 32 + c * 4, g % 8);
-                total[c] += (uint32_t)(job->sums[g] * zero);
+            const int32_t multiplier = each != 0 ? factors[c / 4 * 5 + c % 4] : job->multiplier;
+            const int32_t shift = each != 0 ? lam_mve_byte(factors + c / 4 * 5 + 4, c % 4) : job->shift;
+            const int32_t at = c % 4 * 2 + c / 4;
+            uint32_t total = (uint32_t)bias[c];
+            for (int32_t g = 0; g < count; g++) {
+                const int32_t *const bytes = w + 16 * chunks * g;
+                const int32_t sum = lam_mve_groups_sum(job->x + g * 16 * chunks, bytes, c, g < groups ? chunks : rest, job->less[5 * g]);
+                total += (uint32_t)sum * (uint32_t)lam_mve_groups_number(numbers, g, lanes, parts, at);
+                if (own == 1) {
+                    total += (uint32_t)(job->inputs[g] * lam_mve_groups_number(numbers, g, lanes, parts, 8 + c));
+                } else if (own == 2) {
+                    const int32_t *const kept = job->sums + 8 * (count + g) + c;
+                    const int32_t inputs = c < 4 ? kept[0] - 16 * kept[4] : kept[0];
+                    total += (uint32_t)(inputs * lam_mve_groups_number(numbers, count + g, lanes, parts, at));
+                }
             }
-        }
-        at += own != 0 ? 32 * job->eights : 0;
-        for (int32_t g = 0; g < groups + (rest != 0); g++) {
-            const int32_t size = g < groups ? chunks : rest;
-            for (int32_t c = 0; c < 8; c++) {
-                total[c] += lam_mve_groups_total(job->x + g * 16 * chunks, at, c, size, job->less[5 * g]);
-            }
-            at += 16 * size + 4;
-        }
-        for (int32_t c = 0; c < 8; c++) {
-            const int32_t *const factors = at + c / 4 * 5;
-            const int32_t multiplier = each != 0 ? factors[c % 4] : job->multiplier;
-            const int32_t shift = each != 0 ? lam_mve_byte(factors + 4, c % 4) : job->shift;
-            job->y[c] = (uint8_t)lam_mve_requant(mode, (int32_t)total[c], multiplier, shift, job->zero_point, job->low, job->high);
+            job->y[c] = (uint8_t)lam_mve_requant(mode, (int32_t)total, multiplier, shift, job->zero_point, job->low, job->high);
         }
         job->y += 8;
-        w = at + (each != 0 ? 10 : 0);
+        w = factors + (each != 0 ? 10 : 0);
     }
 }
 
-#define lam_mve_groups(job, mode, factors, own, turn, chunks, rest) \
-    lam_mve_groups_each(job, LAM_MVE_##mode, LAM_MVE_##factors, own, (job)->groups, chunks, rest)
+#define lam_mve_groups(job, mode, factors, lanes, own, turn, chunks, rest) \
+    lam_mve_groups_each(job, LAM_MVE_##mode, LAM_MVE_##factors, lanes, own, (job)->groups, chunks, rest)
 
 #endif
+
+/* The sum of a group's inputs as the sums of eight channels that blocks would keep. */
+static inline void lam_mve_groups_keep(int32_t *sums, int32_t sum)
+{
+    for (int32_t i = 0; i < 4; i++) {
+        sums[i] = 17 * sum;
+        sums[i + 4] = sum;
+    }
+}
 
 /* What the blocks read of a group whose inputs sum up to so much: 8 times that, to be taken off four sums, and whether the
  * loop takes more turns than its own. */

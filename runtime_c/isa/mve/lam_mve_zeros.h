@@ -23,26 +23,28 @@ typedef struct {
     int32_t totals[2];
 } lam_mve_zeros_job;
 
+/* Weights as columns have them, of lanes of so many bits: 8 times them in SINGLE. */
+#define LAM_MVE_ZEROS_UP_TFLITE(bits, q) ""
+#define LAM_MVE_ZEROS_UP_SINGLE(bits, q) "vshl.i" bits " " q ", " q ", #3\n"
+
 /* Two vectors of two channels each as four vectors of bytes; q3 has the lower bits' mask, r0 to r3 what is added. */
-#define LAM_MVE_ZEROS_APART(UP) \
+#define LAM_MVE_ZEROS_APART(MODE) \
     "1:\n" \
     "vldrb.8 q0, [r4], #32\n" \
     "vldrb.8 q1, [r4, #-16]\n" \
     "vand q2, q0, q3\n" \
-    "vshr.s8 q0, q0, #4\n" UP("q2") UP("q0") \
+    "vshr.s8 q0, q0, #4\n" \
     "vadd.i8 q2, q2, r0\n" \
-    "vadd.i8 q0, q0, r1\n" \
+    "vadd.i8 q0, q0, r1\n" LAM_MVE_ZEROS_UP_##MODE("8", "q2") LAM_MVE_ZEROS_UP_##MODE("8", "q0") \
     "vstrb.8 q2, [r5], #64\n" \
     "vstrb.8 q0, [r5, #-48]\n" \
     "vand q2, q1, q3\n" \
-    "vshr.s8 q1, q1, #4\n" UP("q2") UP("q1") \
+    "vshr.s8 q1, q1, #4\n" \
     "vadd.i8 q2, q2, r2\n" \
-    "vadd.i8 q1, q1, r3\n" \
+    "vadd.i8 q1, q1, r3\n" LAM_MVE_ZEROS_UP_##MODE("8", "q2") LAM_MVE_ZEROS_UP_##MODE("8", "q1") \
     "vstrb.8 q2, [r5, #-32]\n" \
     "vstrb.8 q1, [r5, #-16]\n" \
     "le lr, 1b\n"
-#define LAM_MVE_ZEROS_AS_THEY_ARE(q) ""
-#define LAM_MVE_ZEROS_EIGHT_TIMES(q) "vshl.i8 " q ", " q ", #3\n"
 
 /* A block's `head` words and its weights as bytes, of so many inputs, as lam_mve_columns takes them. */
 static inline LAM_MVE_FOLDED void lam_mve_zeros_bytes(int32_t *to, const int32_t *block, int mode, int32_t head, int32_t inputs)
@@ -57,7 +59,7 @@ static inline LAM_MVE_FOLDED void lam_mve_zeros_bytes(int32_t *to, const int32_t
         const int32_t *less;
         int32_t chunks;
     } setup = {block + head, to + head, block + head + 8 * chunks, chunks};
-#define LAM_MVE_ZEROS_UNPACK(added, UP) \
+#define LAM_MVE_ZEROS_UNPACK(MODE) \
     __asm volatile( \
         "ldrd r4, r5, [%[setup]]\n" \
         "ldrd r6, lr, [%[setup], #8]\n" \
@@ -66,15 +68,14 @@ static inline LAM_MVE_FOLDED void lam_mve_zeros_bytes(int32_t *to, const int32_t
         "ldrsb r1, [r6, #1]\n" \
         "ldrsb r2, [r6, #2]\n" \
         "ldrsb r3, [r6, #3]\n" \
-        added \
-        "dls lr, lr\n" LAM_MVE_ZEROS_APART(UP) \
+        "dls lr, lr\n" LAM_MVE_ZEROS_APART(MODE) \
         : \
         : [setup] "r"(&setup) \
         : "r0", "r1", "r2", "r3", "r4", "r5", "r6", "lr", "q0", "q1", "q2", "q3", "memory")
     if (mode == LAM_MVE_SINGLE) {
-        LAM_MVE_ZEROS_UNPACK("lsl r0, r0, #3\nlsl r1, r1, #3\nlsl r2, r2, #3\nlsl r3, r3, #3\n", LAM_MVE_ZEROS_EIGHT_TIMES);
+        LAM_MVE_ZEROS_UNPACK(SINGLE);
     } else {
-        LAM_MVE_ZEROS_UNPACK("", LAM_MVE_ZEROS_AS_THEY_ARE);
+        LAM_MVE_ZEROS_UNPACK(TFLITE);
     }
 #else
     const int32_t up = mode == LAM_MVE_SINGLE ? 8 : 1;
@@ -100,6 +101,45 @@ static inline LAM_MVE_FOLDED void lam_mve_zeros_bytes(int32_t *to, const int32_t
 }
 
 #if LAM_MVE
+
+/* A block of 8 or 16 inputs in q0 .. q3, as LAM_MVE_KEPT_OPEN has it; `bits`: of a lane. */
+#define LAM_MVE_ZEROS_UP_UP LAM_MVE_ZEROS_UP_TFLITE
+#define LAM_MVE_ZEROS_UP_ORT LAM_MVE_ZEROS_UP_TFLITE
+#define LAM_MVE_ZEROS_OPEN(MODE, load, bits, head) \
+    load " q0, [r5, #" head "]\n" \
+    load " q2, [r5, #" head " + 16]\n" \
+    "vmov.i" bits " q4, #15\n" \
+    "vshr.s" bits " q1, q0, #4\n" \
+    "ldrsb r0, [r5, #" head " + 32]\n" \
+    "vand q0, q0, q4\n" \
+    "ldrsb r2, [r5, #" head " + 33]\n" \
+    "vshr.s" bits " q3, q2, #4\n" \
+    "ldrsb r4, [r5, #" head " + 34]\n" \
+    "vand q2, q2, q4\n" \
+    "ldrsb r6, [r5, #" head " + 35]\n" \
+    "vadd.i" bits " q0, q0, r0\n" \
+    "vadd.i" bits " q1, q1, r2\n" \
+    "vadd.i" bits " q2, q2, r4\n" \
+    "vadd.i" bits " q3, q3, r6\n" \
+    LAM_MVE_ZEROS_UP_##MODE(bits, "q0") LAM_MVE_ZEROS_UP_##MODE(bits, "q1") \
+    LAM_MVE_ZEROS_UP_##MODE(bits, "q2") LAM_MVE_ZEROS_UP_##MODE(bits, "q3")
+#define LAM_MVE_ZEROS_COLUMNS(MODE, FACTORS, BOUNDS, last, x_step, y_step, load, product, bits) \
+    LAM_MVE_COLUMNS(MODE, FACTORS, BOUNDS, last, y_step, "", LAM_MVE_ZEROS_OPEN(MODE, load, bits, LAM_MVE_HEAD_##FACTORS), \
+                    LAM_MVE_KEPT_TWO(load, product, x_step), LAM_MVE_KEPT_ONE(load, product), "r8", "q6", \
+                    LAM_MVE_AGAIN_##FACTORS, "36")
+#define LAM_MVE_ZEROS_COLUMNS_8(MODE, FACTORS, BOUNDS, last, x_step, y_step) \
+    LAM_MVE_ZEROS_COLUMNS(MODE, FACTORS, BOUNDS, last, x_step, y_step, "vldrb.s16", "vmladava.s16", "16")
+#define LAM_MVE_ZEROS_COLUMNS_16(MODE, FACTORS, BOUNDS, last, x_step, y_step) \
+    LAM_MVE_ZEROS_COLUMNS(MODE, FACTORS, BOUNDS, last, x_step, y_step, "vldrb.8", "vmladava.s8", "8")
+
+/* As lam_mve_columns, of 8 or 16 inputs; in the place of inputs that a window lacks are numbers which make up for what is added,
+ * and biases are as they are. */
+#define lam_mve_zeros_columns(job, mode, factors, bounds, inputs, last, x_step, y_step) \
+    do { \
+        register lam_mve_job *const held __asm("r11") = (job); \
+        held->x1 = lam_mve_pairs_end(held, (x_step)); \
+        LAM_MVE_ZEROS_COLUMNS_##inputs(mode, factors, bounds, last, x_step, y_step); \
+    } while (0)
 
 LAM_STATIC_ASSERT(sizeof(lam_mve_zeros_job) == 76, mve_zeros_job_is_19_words);
 
@@ -313,6 +353,41 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_zeros_job) == 76, mve_zeros_job_is_19_words);
 
 #else
 
+/* Weight k of channel c of a block less what is added to it, and that, behind so many chunks of inputs. */
+static inline int32_t lam_mve_zeros_number(const int32_t *bytes, int32_t c, int32_t k)
+{
+    const int32_t two = lam_mve_byte(bytes, k / 16 * 32 + (c >> 1) * 16 + k % 16);
+    return (c & 1) != 0 ? two >> 4 : two & 15;
+}
+
+static inline int32_t lam_mve_zeros_less(const int32_t *bytes, int32_t c, int32_t chunks)
+{
+    return lam_mve_byte(bytes, 32 * chunks + c);
+}
+
+static inline void lam_mve_zeros_columns_each(const lam_mve_job *job, int mode, int each, int32_t inputs, int32_t x_step,
+                                              int32_t y_step)
+{
+    const int32_t head = lam_mve_head(each), up = mode == LAM_MVE_SINGLE ? 8 : 1;
+    uint8_t *y = job->y0;
+    for (const int32_t *w = job->w; w != job->end; w += head + 9, y += 4) {
+        for (int32_t i = 0; i < 4 * job->count; i++) {
+            const int32_t c = i % 4;
+            int32_t acc = w[c];
+            for (int32_t k = 0; k < inputs; k++) {
+                const int32_t weight = lam_mve_zeros_number(w + head, c, k) + lam_mve_zeros_less(w + head, c, 1);
+                acc += job->x0[i / 4 * x_step + k] * weight * up;
+            }
+            y[i / 4 * y_step + c] = (uint8_t)lam_mve_requant(mode, acc, lam_mve_multiplier(w, c, each, job->multiplier),
+                                                             lam_mve_shift(w, c, each, job->shift), job->zero_point, job->low,
+                                                             job->high);
+        }
+    }
+}
+
+#define lam_mve_zeros_columns(job, mode, factors, bounds, inputs, last, x_step, y_step) \
+    lam_mve_zeros_columns_each(job, LAM_MVE_##mode, LAM_MVE_##factors, inputs, x_step, y_step)
+
 /* Input k of the job's pixel 0 or 1, of rows of so many inputs. */
 static inline int32_t lam_mve_zeros_input(const lam_mve_job *job, int32_t pixel, int32_t rows, int32_t row, int32_t k)
 {
@@ -329,10 +404,9 @@ static inline void lam_mve_zeros_block(const lam_mve_zeros_job *own, const int32
     for (int32_t c = 0; c < 4; c++) {
         int32_t acc = (c & 1) != 0 ? (int32_t)((uint32_t)w[c] - (uint32_t)w[c - 1]) / 16 : w[c];
         for (int32_t k = 0; k < inputs; k++) {
-            const int32_t two = lam_mve_byte(bytes, k / 16 * 32 + (c >> 1) * 16 + k % 16);
-            acc += lam_mve_zeros_input(job, pixel, rows, row, k) * ((c & 1) != 0 ? two >> 4 : two & 15);
+            acc += lam_mve_zeros_input(job, pixel, rows, row, k) * lam_mve_zeros_number(bytes, c, k);
         }
-        acc += own->totals[pixel] * lam_mve_byte(bytes, (inputs + 15) / 16 * 32 + c);
+        acc += own->totals[pixel] * lam_mve_zeros_less(bytes, c, (inputs + 15) / 16);
         acc *= mode == LAM_MVE_SINGLE ? 16 : 1;
         y[c] = (uint8_t)lam_mve_requant(mode, acc, lam_mve_multiplier(w, c, each, job->multiplier),
                                         lam_mve_shift(w, c, each, job->shift), job->zero_point, job->low, job->high);

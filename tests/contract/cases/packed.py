@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from codegen.ir.quant import Array, Mode
+from codegen.ir.quant import Array, DType, Mode
 from codegen.ops import Conv2D, ConvTranspose2D, Dense
 from tests.contract.case import S8, S16, S32, U8, A, Case, in_modes, ints, requant, t, window
 
@@ -82,19 +82,30 @@ def grouped(mode: Mode) -> Iterator[Case]:
         )
     for bits, pixels, n_in, n_out, block in shapes:
         dtype = U8 if n_in == 88 or (n_out, mode) == (20, "tflite") else S8
-        zero = A.zero_point if dtype is S8 else dtype.low + 3
-        groups = (n_out, -(-n_in // block))
-        factors = np.random.default_rng([23, n_in]).integers(1, 250, groups)
-        more = np.random.default_rng([25, n_in]).integers(1 - (1 << (bits - 1)), 1 + (1 << (bits - 1)), groups)
-        step = requant(mode, 2**bits * 125 * 128 * np.sqrt(n_in), n_out)
         for apart in (False, True) if bits < 8 else (False,):
-            numbers = few(bits, n_out, n_in) + apart * more.repeat(block, axis=1)[:, :n_in]
-            weights = (numbers * factors.repeat(block, axis=1)[:, :n_in]).astype(np.int16)
-            ins = (t(dtype, pixels, n_in), weights, ints(S32, n_out) >> 12)
-            name, op = f"groups_{'u' if apart else ''}{bits}_{n_in}", Dense(zero, step, S8, None)
-            yield Case(name, op, ins, bits=bits, block=block, apart=apart)
+            yield in_groups(mode, few(bits, n_out, n_in), block, bits=bits, pixels=pixels, dtype=dtype, apart=apart)
     if mode == "single":
         yield from _wide_groups()
+
+
+def in_groups(
+    mode: Mode, numbers: Array, block: int, *, bits: int, pixels: int, dtype: DType, apart: bool, factors: int = 0
+) -> Case:
+    """A layer of numbers [outputs, inputs] times a factor of their group of so many inputs.
+
+    `apart`: and more by a number of it.  `factors`: to requantize by, one for each output where it is 0.
+    """
+    n_out, n_in = numbers.shape
+    groups, half = (n_out, -(-n_in // block)), 1 << (bits - 1)
+    zero = A.zero_point if dtype is S8 else dtype.low + 3
+    own = np.random.default_rng([23, n_in]).integers(1, 250, groups)
+    more = np.random.default_rng([25, n_in]).integers(1 - half, 1 + half, groups)
+    step = requant(mode, 2**bits * 125 * 128 * np.sqrt(n_in), factors or n_out)
+    whole = numbers + apart * more.repeat(block, axis=1)[:, :n_in]
+    weights = (whole * own.repeat(block, axis=1)[:, :n_in]).astype(np.int16)
+    ins = (t(dtype, pixels, n_in), weights, ints(S32, n_out) >> 12)
+    name, op = f"groups_{'u' if apart else ''}{bits}_{n_in}", Dense(zero, step, S8, None)
+    return Case(name, op, ins, bits=bits, block=block, apart=apart)
 
 
 def _wide_groups() -> Iterator[Case]:

@@ -82,11 +82,14 @@ def resnet8() -> tuple[nn.Module, Tensor, Tensor, Tensor]:
     return Resnet8(SHARED / "models" / "mlperf_tiny_onnx" / "resnet8_f32.onnx").eval(), *images, torch.tensor(y)
 
 
+AROUND_ZERO = {"symmetric": True, "narrow_range": True}
+
+
 def row(given: tuple[nn.Module, Tensor, Tensor, Tensor], bits: int, method: str, steps: int) -> list[Any]:
     """One network, quantized and perhaps reconstructed."""
     net, fit, x, y = given
     begun = time.perf_counter()
-    prepared = prepare(net, fit[:BATCH], {"quantize": {"weights": {"bits": bits}}})
+    prepared = prepare(net, fit[:BATCH], {"quantize": {"weights": {"bits": bits, **AROUND_ZERO}}})
     prepared.observe(list(fit.split(BATCH)))
     if method != "nearest":
         reconstruct(prepared, fit, method, steps=steps, batch=BATCH)

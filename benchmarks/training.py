@@ -39,9 +39,11 @@ OBSERVED = 8
 SMOOTHING = 0.05
 RATE, RANGE_RATE = 1e-3, 1e-3
 LAST = {"name": "output", "bits": 8}
+AROUND_ZERO = {"symmetric": True, "narrow_range": True}
+"""Weights of 4 bits as Brevitas has them."""
 SCHEMES: dict[str, dict[str, Any]] = {
     "int8": {},
-    "w4a4": {"quantize": {"weights": {"bits": 4}, "activation": {"bits": 4}}, "tensor": [LAST]},
+    "w4a4": {"quantize": {"weights": {"bits": 4, **AROUND_ZERO}, "activation": {"bits": 4}}, "tensor": [LAST]},
     "w2a8": {"quantize": {"weights": {"bits": 2}}},
     "pot": {"quantize": {"scale": "pot", "weights": {"granularity": "tensor"}}},
 }

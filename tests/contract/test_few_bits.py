@@ -139,6 +139,7 @@ LAYERS = {
 IN_PAIRS = {
     "window of bytes": ("Conv", (1, 16, 6, 6), (16, 16, 3, 3), {"pads": [1] * 4}, np.int8),
     "pixels of bytes": ("Conv", (1, 32, 4, 4), (32, 32, 1, 1), {}, np.int8),
+    "pixels of few bytes": ("Conv", (1, 16, 8, 8), (16, 16, 1, 1), {}, np.int8),
     "bytes in line": ("Conv", (1, 32, 8, 1), (32, 32, 3, 1), {"pads": [1, 0, 1, 0]}, np.int8),
     "one pixel of bytes": ("Conv", (1, 64, 1, 1), (32, 64, 1, 1), {}, np.int8),
 }

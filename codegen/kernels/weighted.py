@@ -6,6 +6,7 @@ point folded into the bias, but for those of 64 bits, which take it off each inp
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -116,6 +117,14 @@ class Weighted:
     def said(self) -> str:
         """What is said of few bits beside a form's blocks."""
         return f", {few_said(self.bits, own=self.less is not None)}" if self.bits else ""
+
+    def stored_in(self, each: int) -> Weighted:
+        """The same of few bits where an output's weights take `each` bytes: in bytes if these are no more.
+
+        Zero points of their own are a byte of each output too, and bytes have them in their numbers.
+        """
+        packs = each + (self.less is not None) < self.weights[0].size
+        return self if packs else replace(self, bits=0, less=None)
 
     def bias_field(self) -> Field:
         """Params `bias`, folded; as it is when the accumulator is wide."""

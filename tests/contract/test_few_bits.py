@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -12,9 +13,12 @@ from onnx import TensorProto, numpy_helper
 
 from codegen import api
 from codegen.ir.graph import Graph
+from codegen.ir.quant import Mode
 from codegen.kernels import find_form
 from codegen.laws import differences, graph_of, make_project
+from codegen.ops import Conv2D
 from codegen.target import load_target
+from tests.contract.case import S8, S32, U8, A, Case, ints, requant, t, window
 from tests.contract.cases import packed
 from tests.contract.test_x86_kernels import BUILDS
 from tests.support.emulated import selftest_on
@@ -79,6 +83,50 @@ def test_c_equals_golden_on_the_emulated_chip(chip: str, tmp_path: Path) -> None
     assert selftest_on(chip, project).exit_code == 0
 
 
+@cache
+def columns() -> Graph:
+    """Depthwise windows of one column, of which packing saves something or nothing."""
+    return graph_of(list(packed.packed(_columns)))
+
+
+def _columns(mode: Mode, bits: int) -> Iterator[Case]:
+    for rows, dtype in ((2, S8), (3, U8), (5, S8), (9, U8)):
+        h, c = window(rows, 1, 1, 1, 1), 12
+        op = Conv2D(h, window(1), c, 3 if dtype is U8 else A.zero_point, requant(mode, 2**bits * 380, c), S8, None)
+        ins = (t(dtype, 1, 11, 1, c), packed.few(bits, c, rows, 1, 1), ints(S32, c) >> 20)
+        yield Case(f"column_{rows}", op, ins)
+
+
+@pytest.mark.parametrize("level", ["armv7m", "rv32"])
+def test_depthwise_weights_are_bytes_where_few_bits_take_as_many(level: str) -> None:
+    packs = set()
+    for node in columns().nodes:
+        view = columns().view(node)
+        form = find_form(view, level)
+        assert form is not None
+        assert form.kernel == "blocked_depthwise"
+        (weights,) = (field for field in form.params if field.name == "weights")
+        shift = [field for field in form.params if field.name == "w_shift"]
+        assert (form.context.fields is None) == (weights.dtype == np.int8)
+        assert bool(shift) == (view.ins[1].apart and form.context.fields is not None)
+        assert weights.nbytes + sum(field.nbytes for field in shift) <= view.ins[1].elements
+        if form.context.fields:
+            packs.add((view.ins[1].shape[1], view.ins[1].bits, view.ins[1].apart))
+    assert packs == {(2, 2, False), (2, 4, False), (3, 2, False), (3, 4, False), (3, 2, True)}
+
+
+@pytest.mark.parametrize("level", ["armv7m", "armv7em", "rv32"])
+def test_c_of_one_column_equals_golden(level: str, tmp_path: Path) -> None:
+    require_tool("gcc")
+    assert differences(columns(), make_project(columns(), tmp_path, level), "gcc", f"-O3 {TRAPS}") == []
+
+
+@pytest.mark.parametrize("chip", ["cortex-m4", "rv32imc"])
+def test_c_of_one_column_equals_golden_on_the_emulated_chip(chip: str, tmp_path: Path) -> None:
+    project = make_project(columns(), tmp_path, load_target(chip).isa)
+    assert selftest_on(chip, project).exit_code == 0
+
+
 LAYERS = {
     "window": ("Conv", (1, 16, 6, 6), (16, 16, 3, 3), {"pads": [1] * 4}, np.int16),
     "pointwise": ("Conv", (1, 32, 4, 4), (32, 32, 1, 1), {}, np.int16),
@@ -91,6 +139,7 @@ LAYERS = {
 IN_PAIRS = {
     "window of bytes": ("Conv", (1, 16, 6, 6), (16, 16, 3, 3), {"pads": [1] * 4}, np.int8),
     "pixels of bytes": ("Conv", (1, 32, 4, 4), (32, 32, 1, 1), {}, np.int8),
+    "pixels of few bytes": ("Conv", (1, 16, 8, 8), (16, 16, 1, 1), {}, np.int8),
     "bytes in line": ("Conv", (1, 32, 8, 1), (32, 32, 3, 1), {"pads": [1, 0, 1, 0]}, np.int8),
     "one pixel of bytes": ("Conv", (1, 64, 1, 1), (32, 64, 1, 1), {}, np.int8),
 }
@@ -98,6 +147,8 @@ IN_PAIRS = {
 
 WITH_SMLAD = {
     "in line": ("Conv", (1, 32, 12, 1), (32, 32, 3, 1), {"pads": [1, 0, 1, 0]}, np.int8),
+    "bytes of one column": ("Conv", (1, 32, 16, 1), (32, 1, 3, 1), {"pads": [1, 0, 1, 0], "group": 32}, np.int8),
+    "bytes of a long column": ("Conv", (1, 16, 24, 1), (16, 1, 9, 1), {"pads": [4, 0, 4, 0], "group": 16}, np.int8),
     "depthwise bytes": ("Conv", (1, 32, 8, 8), (32, 1, 3, 3), {"pads": [1] * 4, "group": 32}, np.int8),
 }
 """Layers of bytes that have kernels of their own on a Cortex-M4 and M7."""

@@ -10,6 +10,8 @@ import onnx
 import pytest
 from onnx import TensorProto, numpy_helper
 
+from benchmarks import stepped
+from benchmarks.groups import layer as published
 from codegen import api
 from codegen.ir.graph import Graph
 from codegen.ir.op import NodeOf
@@ -20,7 +22,7 @@ from codegen.ops import Dense, make_requant
 from codegen.target import load_target
 from tests.contract.case import S8, in_modes, ints, q, t
 from tests.contract.cases import packed
-from tests.contract.test_x86_kernels import BUILDS
+from tests.contract.test_x86_kernels import AVX512, BUILDS
 from tests.support.emulated import selftest_on
 from tests.support.onnx_files import onnx_model, ports_of
 from tests.support.sanitizers import TRAPS
@@ -131,3 +133,18 @@ def test_they_take_a_quarter_more_instructions_than_bytes_at_most(chip: str) -> 
     assert groups.weights_bytes is not None
     assert one.weights_bytes is not None
     assert groups.weights_bytes <= 0.6 * one.weights_bytes
+
+
+@pytest.mark.skipif(not AVX512, reason="needs AVX-512 with VNNI")
+@pytest.mark.parametrize("kind", ["groups", "zeros"])
+@pytest.mark.parametrize(("inputs", "outputs"), [(256, 64), (104, 64)])
+def test_on_x86_they_do_too(inputs: int, outputs: int, kind: str) -> None:
+    (_, few), (_, bytes_) = (stepped.counted(published(inputs, outputs, k, 32)) for k in (kind, "8 bits"))
+    assert few <= MOST * bytes_
+
+
+@pytest.mark.parametrize(("block", "kernel"), [(1 << 15, "x86_groups"), (1 << 16, "blocked_group_pairs")])
+def test_groups_whose_sums_times_16_leave_32_bits_have_plain_c(block: int, kernel: str) -> None:
+    form = find_form(dense(np.resize([-8, 7], (16, 2 * block)), block), "host")
+    assert form is not None
+    assert form.kernel == kernel

@@ -133,7 +133,10 @@ STRAIGHT = {
 
 
 def few_cases() -> list[Case]:
-    """Weights of 4 bits, -8 among them or not: pairs of four inputs with and without a rest, blocks, dilation, taps."""
+    """Weights of 4 bits, -8 among them or not: pairs of four inputs with and without a rest, blocks, dilation, taps.
+
+    Rows of one pixel too, more of them than a call makes, or fewer than a tile.
+    """
     far = window(3, 1, 2, 2, 2)
     found = [
         case
@@ -144,6 +147,9 @@ def few_cases() -> list[Case]:
             conv(mode, t(S8, 1, 4, 25, 7), far, far, 70, relu=True),
             conv(mode, t(S8, 1, 60, 10, 1), window(10, 2, 1, 4, 5), window(5, 2, 1, 2, 2), 64, single_factor=True),
             conv(mode, t(S8, 1, 4, 25, 64), ONE, ONE, 130),
+            conv(mode, t(S8, 1, 70, 1, 12), SAME, ONE, 40),
+            conv(mode, t(U8, 1, 19, 1, 9), window(4, 2, 1, 0, 1), SAME, 21, unsigned=True),
+            conv(mode, t(S8, 1, 3, 1, 20), window(2, 1, 2, 1, 0), ONE, 150, relu=True),
             conv(mode, t(U8, 1, 1, 1, 75), ONE, ONE, 150, relu=True),
             conv(mode, t(S8, 1, 1, 1, 9), ONE, ONE, 12),
             conv(mode, t(S8, 1, 6, 11, 24), SAME, SAME, 24, depthwise=True),
@@ -212,6 +218,9 @@ def test_weights_of_4_bits_are_packed_by_every_kernel_of_sums(chip: str, own: bo
     forms = [find_form(graph.view(node), chip) for node in graph.nodes]
     on = "x86" if chip == "host" else "neon"
     assert {form.kernel for form in forms if form} == {f"{on}_conv", f"{on}_dense", f"{on}_depthwise"}
+    upright = [form for form in forms if form and form.kernel == f"{on}_conv" and form.context.upright]
+    assert {min(form.rows, form.context.most_pixels) for form in upright} >= {2, 9, 46}
+    assert all(form.context.pixels > 1 for form in upright)
     for node, form in zip(graph.nodes, forms, strict=True):
         assert form is not None
         assert form.context.rq.few

@@ -2,7 +2,8 @@
 
 The weights of a kernel row are held in registers while the inputs pass by, each used for every output it belongs to.
 Blocks over an edge are functions of their own, in which padded columns are the zero point.  Weights: [C][KH][KW];
-those of few bits share bytes, of which each channel has its own, or each kernel row where rows are a loop.
+those of few bits share bytes, of which each channel has its own, or each kernel row where rows are a loop; where that
+saves none, as with rows of one tap, they are bytes.
 """
 
 from __future__ import annotations
@@ -83,12 +84,12 @@ class DepthwiseContext:
     @property
     def record(self) -> int:
         """Weights that are packed together."""
-        return self.kernel_w * (self.kernel_h if self.unrolled else 1)
+        return _record(self.kernel_h, self.kernel_w)
 
     @property
     def record_elements(self) -> int:
         """Elements of a record."""
-        return 0 if self.fields is None else -(-self.record // self.fields.in_turn(1))
+        return 0 if self.fields is None else _elements(self.fields, self.record)
 
     def elements_of(self, row: int) -> range:
         """The elements that have the weights of a kernel row."""
@@ -119,9 +120,19 @@ class DepthwiseContext:
         return self.kernel_h <= UNROLLED_ROWS
 
 
+def _record(rows: int, columns: int) -> int:
+    """Weights of few bits that are packed together: a channel's, or a kernel row's where rows are a loop."""
+    return columns * (rows if rows <= UNROLLED_ROWS else 1)
+
+
+def _elements(fields: Fields, count: int) -> int:
+    """Elements that so many take."""
+    return -(-count // fields.in_turn(1))
+
+
 def _fit(core: Core, node: NodeOf[Conv2D], *, lined: bool = False) -> Fit | None:
-    sums = weighted(node, apart=True)
-    if sums is None or not is_depthwise(node) or not sums.of_bytes(shifted=True) or node.op.w.size > _MOST_COLUMNS:
+    sums = _sums(node)
+    if sums is None or not sums.of_bytes(shifted=True) or node.op.w.size > _MOST_COLUMNS:
         return None
     scaling = lined_scaling(sums) if lined else plain_scaling(sums)
     if scaling is None:
@@ -134,6 +145,16 @@ def _fit(core: Core, node: NodeOf[Conv2D], *, lined: bool = False) -> Fit | None
     context = _context(node, sums, choice, scaling.rq)
     mix = slide_mix(core, _slide(node), choice).times(context.channels)
     return Fit(context, _params(sums, scaling, context), why=why, headers=context.rq.headers, mix=mix)
+
+
+def _sums(node: NodeOf[Conv2D]) -> Weighted | None:
+    """Those of a depthwise layer, whose weights have few bits where that takes fewer bytes."""
+    sums = weighted(node, apart=True) if is_depthwise(node) else None
+    if sums is None or not sums.bits:
+        return sums
+    rows, columns = node.op.h.size, node.op.w.size
+    record = _record(rows, columns)
+    return sums.stored_in(rows * columns // record * _elements(Fields(sums.bits, 8), record))
 
 
 def _slide(node: NodeOf[Conv2D]) -> Slide:

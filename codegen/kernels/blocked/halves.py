@@ -25,6 +25,8 @@ HALF_WORD, MOST_HALF = 16, (1 << 15) - 1
 PAIRS = 4
 """Pairs of outputs that are summed together."""
 _FOUR = 4
+_FEW_TURNS = 4
+"""Words that compilers write out one after another, of several pairs: then a block's sums have too few registers."""
 _STORED_LESS = "of each group, added to its numbers: they are stored as so much less, without a sign"
 
 
@@ -143,6 +145,10 @@ class HalvesContext(InGroups):
     def beyond_fours(self, inputs: int) -> int:
         """The inputs behind them."""
         return inputs % _FOUR
+
+    def kept_rolled(self, pairs: int, inputs: int) -> bool:
+        """Whether the turns of so many inputs are kept from being written out: few of them, and then spilled."""
+        return self.words_of(inputs) <= _FEW_TURNS or pairs == 1
 
     def in_words(self, inputs: int) -> int:
         """Those of so many inputs that are in whole words."""

@@ -40,7 +40,7 @@ class LanesConvContext(LanesRowsContext):
 
     A row in scratch is `left` bytes of padding, `inner` bytes of the input, `right` bytes of padding, and what brings
     it to `line_bytes`.  Where weights have zero points of their own the sums of `most_pixels` windows, of runs of `run`
-    inputs, lie before the rows.
+    inputs, lie before the rows.  `upright`: rows are one pixel, and those of a call are made as one row of as many.
     """
 
     pixels: int
@@ -52,6 +52,7 @@ class LanesConvContext(LanesRowsContext):
     width: int
     run: int
     most_pixels: int
+    upright: bool
 
 
 def _fit(on: Processor, node: NodeOf[Conv2D]) -> Fit | None:
@@ -76,28 +77,33 @@ def _context(on: Processor, node: NodeOf[Conv2D], sums: Weighted) -> LanesConvCo
     line = -(-(left + inner + right) * deep // 4) * 4
     taps = op.w.size if op.w.dilation > 1 else 1
     run = deep * (1 if op.w.dilation > 1 else op.w.size)
-    quads, block = -(-run // 4), block_channels(on, y.shape[2])
+    quads, rows = -(-run // 4), min(y.shape[1], most_rows(op, line))
+    few = takes_few(sums, quads)
+    upright = few and y.shape[2] == 1 and rows > 1
+    width = rows if upright else y.shape[2]
+    block = block_channels(on, width)
     return LanesConvContext(
-        pixels=tile_pixels(on, y.shape[2], y.shape[3], block),
+        pixels=tile_pixels(on, width, y.shape[3], block),
         block=block,
         kernel_h=op.h.size,
         line_step=line * op.h.dilation,
         taps=taps,
         tap_step=deep * op.w.dilation,
         quads=quads,
-        pixel_step=deep * op.w.stride,
+        pixel_step=line * op.h.stride if upright else deep * op.w.stride,
         row_step=line * op.h.stride,
         channels=y.shape[3],
         width=y.shape[2],
         run=run,
-        most_pixels=y.shape[2] * min(y.shape[1], most_rows(op, line)),
+        most_pixels=y.shape[2] * rows,
+        upright=upright,
         left=left * deep,
         inner=inner * deep,
         right=right * deep,
         line_bytes=line,
         stride_h=op.h.stride,
         extent_h=op.h.extent,
-        rq=lanes_requant(on, sums, few=takes_few(sums, quads)),
+        rq=lanes_requant(on, sums, few=few),
     )
 
 

@@ -33,16 +33,19 @@ _SIGNED = replace(X86, signed=True)
 """The processor, as far as inputs have a sign."""
 _STEP, _BITS, _HALF = 8, 4, 8
 _STORED_LESS = "of each group, added to its numbers: they are stored as so much less, without a sign"
+_MOST_BLOCK = 1 << 15
+"""Inputs of a group 16 times whose sum, its zero point's part with it, stays in 32 bits: products of 15 by 128 each."""
 _SLACK = 8
 """Bytes behind the inputs that the last ones may be read with."""
 
 
 @record
 class LanesGroupsContext(InGroups):
-    """Literals of one layer: `n_in` inputs in groups of `size`, outputs in blocks of `block`."""
+    """Literals of one layer: `n_in` inputs in groups of `size`, outputs in blocks of `block`; `one`: of one pixel."""
 
     block: int
     channels: int
+    one: bool
     apart: bool
     rq: LanesRequant
 
@@ -64,7 +67,7 @@ class LanesGroupsContext(InGroups):
 
 def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     made = grouped(node)
-    if made is None or not made.bits or made.block % _STEP or made.sums.x not in BYTES:
+    if made is None or not made.bits or made.block % _STEP or made.sums.x not in BYTES or made.block > _MOST_BLOCK:
         return None
     sums, y = made.sums, node.outs[0].dtype
     if not takes_factors(node.op.requant, y, sums.reach):
@@ -73,6 +76,7 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
         block=block_channels(X86, 1),
         n_in=node.ins[0].shape[-1],
         channels=node.outs[0].shape[-1],
+        one=node.outs[0].elements == node.outs[0].shape[-1],
         size=made.block,
         apart=made.less is not None,
         rq=lanes_requant(_SIGNED, sums, few=False),

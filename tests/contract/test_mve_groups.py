@@ -10,15 +10,18 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pytest
 
+from benchmarks.groups import counted, layer
 from codegen.ir.graph import Graph
 from codegen.ir.quant import MODES, Array
 from codegen.kernels import find_form
 from codegen.kernels.mve.groups import MveGroupsContext
 from codegen.laws import differences, graph_of, make_project
+from codegen.target import load_target
 from tests.contract.case import S8, U8
 from tests.contract.cases.packed import few, in_groups
-from tests.contract.test_group_kernels import dense
+from tests.contract.test_group_kernels import MOST, dense
 from tests.support.emulated import selftest_on
 from tests.support.sanitizers import REPORTS
 from tests.support.tools import require_tool
@@ -95,3 +98,13 @@ def test_they_equal_golden_on_the_emulated_chip(tmp_path: Path) -> None:
         selftest_on(CHIP, make_project(graph(), tmp_path / level, LEVEL), opt_level=level) for level in ("-Os", "-O3")
     ]
     assert [done.exit_code for done in ran] == [0, 0]
+
+
+@pytest.mark.parametrize(("inputs", "outputs"), [(256, 64), (104, 64)])
+def test_zero_points_too_take_a_quarter_more_instructions_than_bytes_at_most(inputs: int, outputs: int) -> None:
+    target = load_target(CHIP)
+    assert target.toolchain
+    assert target.board
+    require_tool(target.toolchain.cc, target.board.emulator[0])
+    zeros, one = (counted(layer(inputs, outputs, kind, 32), CHIP)[1] for kind in ("zeros", "8 bits"))
+    assert zeros <= MOST * one

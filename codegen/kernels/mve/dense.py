@@ -73,8 +73,7 @@ class MveDenseContext(MveContext):
     `shifted`: weights are bytes and a shift for all of them (lam_mve_shifted.h).
 
     `together`: rows are one pixel, and those of a call are made as one row of `run` at most.  `own`: weights of few
-    bits are taken as ones with zero points of their own (lam_mve_zeros.h).  `kept`: columns have those of a block in
-    registers.
+    bits are taken as ones with zero points of their own (lam_mve_zeros.h).
     """
 
     form: str
@@ -88,7 +87,6 @@ class MveDenseContext(MveContext):
     has_edges: bool
     few: bool
     own: bool
-    kept: bool
     shifted: bool
 
     @property
@@ -131,17 +129,17 @@ class MveDenseContext(MveContext):
     @property
     def unpacks(self) -> bool:
         """Whether a block's weights become bytes in scratch, behind the windows, before pixels are made."""
-        return self.own and self.by_tiles and not self.kept
+        return self.own and self.by_tiles and self.chunks > 1
+
+    @property
+    def unpacked_bytes(self) -> int:
+        """What these take there."""
+        return LANES * CHUNK * self.chunks if self.unpacks else 0
 
     @property
     def windows_bytes(self) -> int:
         """What the windows of a tile take in scratch."""
         return self.tile * self.x_step if self.gathered else 0
-
-    @property
-    def unpacked_words(self) -> int:
-        """Words of a block whose weights are bytes."""
-        return self.head + chunk_words(few=False) * self.chunks
 
     @property
     def full_blocks(self) -> int:
@@ -368,7 +366,7 @@ def _costs(
         pair += (5 * chunks + 14) / blocks + lifts if own else 0
         found["pairs"] = pixels // 2 * pair + pixels % 2 * vector
         if chunks <= _MOST_COLUMN_CHUNKS:
-            unpacked = (11 if chunks == 1 else 15 * chunks + 58) + 4 * lifts * chunks if own else 0
+            unpacked = (11 if chunks == 1 else 14 * chunks + 10) + 4 * lifts * chunks if own else 0
             unpacked *= -(-pixels // _TILE_PIXELS)
             found["columns"] = _columns(chunks, pixels, few=few) + unpacked + (2 * pixels if shifted else 0)
     return found
@@ -428,9 +426,9 @@ def _fit(node: NodeOf[Conv2D | Dense], *, by_pixels: bool, copied: bool = False)
     if not found:
         return None
     sums, requant, k = min(found, key=lambda one: one[2].costs[one[2].form])
-    scratch = (Scratch("windows", k.windows_bytes), Scratch("block", 4 * k.unpacked_words if k.unpacks else 0))
+    scratch = (Scratch("windows", k.windows_bytes), Scratch("block", k.unpacked_bytes))
     copies = k.gathers or k.in_threes or (k.gathered and by_pixels and not k.totals)
-    headers = (*(("lam_mve_columns.h",) if k.unpacks else ()), *(("lam_mve_window.h",) if copies else ()), _products(k))
+    headers = (*(("lam_mve_window.h",) if copies else ()), _products(k))
     in_place, why = by_pixels and k.gathered, _why(k, own=node.ins[1].apart)
     return Fit(k, _params(sums, requant, k), scratch, why, headers=headers, in_place=in_place)
 
@@ -481,13 +479,14 @@ def _context(
     blocks = -(-weights.shape[0] // LANES)
     lifts = own and requant.mode == "single"
     found = _costs(inputs, run, blocks, few=few and not own, own=own, shifted=shifted, lifts=lifts)
+    fills = inputs % CHUNK == 0 or (lies and inputs == _HALF)
+    steps = weights.shape[0] <= _LONGEST_SUM and not (lies and w.stride * inputs > _LONGEST_STEP)
     far = lifts and not fit(sums.weights.astype(np.int64) << _BYTES_LIFT, 8)
-    if far or weights.shape[0] > _LONGEST_SUM or (lies and w.stride * inputs > _LONGEST_STEP):
+    if not steps or far or (own and not fills and not _makes_up(sums)):
         found.pop("columns", None)
     form = _least(found)
     whole = form == "vector" or inputs % CHUNK == 0 or (form == "columns" and inputs == _HALF and (own or not few))
     gathered = not (lies and whole) or (shifted and form == "columns")
-    fills = inputs == CHUNK or (inputs == _HALF and not gathered)
     return MveDenseContext(
         mode=form_of(requant),
         each=requant.per_channel,
@@ -511,7 +510,6 @@ def _context(
         tile=_tile(form, inputs, run, whole=not gathered and weights.shape[0] % LANES == 0),
         few=few,
         own=own,
-        kept=own and form == "columns" and inputs <= CHUNK and (fills or _makes_up(sums)),
         shifted=shifted,
         bounds=bounds_of(node.outs[0].dtype, requant),
     )
@@ -533,8 +531,8 @@ def _params(sums: Weighted, requant: Requant, k: MveDenseContext) -> tuple[Field
     def packed() -> Array:
         factors = lane_factors(requant, k.c_out, k.lift) if requant.per_channel else None
         weights = (sums.shifted_weights() if k.few or k.shifted else sums.weights).reshape(k.c_out, -1)
-        if k.kept and sums.less is not None:
-            lacking = -sums.less.reshape(-1, 1).astype(np.int8).repeat(CHUNK - k.inputs, axis=1)
+        if k.own and k.by_tiles and sums.less is not None and _makes_up(sums):
+            lacking = -sums.less.reshape(-1, 1).astype(np.int8).repeat(-k.inputs % CHUNK, axis=1)
             weights = np.concatenate([weights, lacking], axis=1)
         return stream(weights, _bias(sums, k), factors, few=k.few, less=sums.less if k.own else None)
 

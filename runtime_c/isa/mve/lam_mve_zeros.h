@@ -23,88 +23,15 @@ typedef struct {
     int32_t totals[2];
 } lam_mve_zeros_job;
 
+#if LAM_MVE
+
 /* Weights as columns have them, of lanes of so many bits: 8 times them in SINGLE. */
 #define LAM_MVE_ZEROS_UP_TFLITE(bits, q) ""
+#define LAM_MVE_ZEROS_UP_UP(bits, q) ""
+#define LAM_MVE_ZEROS_UP_ORT(bits, q) ""
 #define LAM_MVE_ZEROS_UP_SINGLE(bits, q) "vshl.i" bits " " q ", " q ", #3\n"
 
-/* Two vectors of two channels each as four vectors of bytes; q3 has the lower bits' mask, r0 to r3 what is added. */
-#define LAM_MVE_ZEROS_APART(MODE) \
-    "1:\n" \
-    "vldrb.8 q0, [r4], #32\n" \
-    "vldrb.8 q1, [r4, #-16]\n" \
-    "vand q2, q0, q3\n" \
-    "vshr.s8 q0, q0, #4\n" \
-    "vadd.i8 q2, q2, r0\n" \
-    "vadd.i8 q0, q0, r1\n" LAM_MVE_ZEROS_UP_##MODE("8", "q2") LAM_MVE_ZEROS_UP_##MODE("8", "q0") \
-    "vstrb.8 q2, [r5], #64\n" \
-    "vstrb.8 q0, [r5, #-48]\n" \
-    "vand q2, q1, q3\n" \
-    "vshr.s8 q1, q1, #4\n" \
-    "vadd.i8 q2, q2, r2\n" \
-    "vadd.i8 q1, q1, r3\n" LAM_MVE_ZEROS_UP_##MODE("8", "q2") LAM_MVE_ZEROS_UP_##MODE("8", "q1") \
-    "vstrb.8 q2, [r5, #-32]\n" \
-    "vstrb.8 q1, [r5, #-16]\n" \
-    "le lr, 1b\n"
-
-/* A block's `head` words and its weights as bytes, of so many inputs, as lam_mve_columns takes them. */
-static inline LAM_MVE_FOLDED void lam_mve_zeros_bytes(int32_t *to, const int32_t *block, int mode, int32_t head, int32_t inputs)
-{
-    const int32_t chunks = (inputs + 15) / 16, rest = inputs % 16;
-    (void)memcpy(to, block, 4u * (uint32_t)head);
-#if LAM_MVE
-    /* in memory, since without optimisation compilers run out of registers */
-    const struct {
-        const int32_t *from;
-        int32_t *to;
-        const int32_t *less;
-        int32_t chunks;
-    } setup = {block + head, to + head, block + head + 8 * chunks, chunks};
-#define LAM_MVE_ZEROS_UNPACK(MODE) \
-    __asm volatile( \
-        "ldrd r4, r5, [%[setup]]\n" \
-        "ldrd r6, lr, [%[setup], #8]\n" \
-        "vmov.i8 q3, #15\n" \
-        "ldrsb r0, [r6]\n" \
-        "ldrsb r1, [r6, #1]\n" \
-        "ldrsb r2, [r6, #2]\n" \
-        "ldrsb r3, [r6, #3]\n" \
-        "dls lr, lr\n" LAM_MVE_ZEROS_APART(MODE) \
-        : \
-        : [setup] "r"(&setup) \
-        : "r0", "r1", "r2", "r3", "r4", "r5", "r6", "lr", "q0", "q1", "q2", "q3", "memory")
-    if (mode == LAM_MVE_SINGLE) {
-        LAM_MVE_ZEROS_UNPACK(SINGLE);
-    } else {
-        LAM_MVE_ZEROS_UNPACK(TFLITE);
-    }
-#else
-    const int32_t up = mode == LAM_MVE_SINGLE ? 8 : 1;
-    for (int32_t chunk = 0; chunk < chunks; chunk++) {
-        for (int32_t i = 0; i < 16; i++) {
-            const int32_t c = i / 4;
-            uint32_t word = 0;
-            for (int32_t k = 0; k < 4; k++) {
-                const int32_t two = lam_mve_byte(block + head, chunk * 32 + (c >> 1) * 16 + i % 4 * 4 + k);
-                const int32_t number = (c & 1) != 0 ? two >> 4 : two & 15;
-                word |= ((uint32_t)(up * (number + lam_mve_byte(block + head, 32 * chunks + c))) & 0xFFu) << (8 * k);
-            }
-            to[head + 16 * chunk + i] = (int32_t)word;
-        }
-    }
-#endif
-    if (rest != 0) {
-        int8_t *const last = (int8_t *)(void *)(to + head + 16 * (chunks - 1));
-        for (int32_t c = 0; c < 4; c++) {
-            (void)memset(last + 16 * c + rest, 0, (size_t)(16 - rest));
-        }
-    }
-}
-
-#if LAM_MVE
-
 /* A block of 8 or 16 inputs in q0 .. q3, as LAM_MVE_KEPT_OPEN has it; `bits`: of a lane. */
-#define LAM_MVE_ZEROS_UP_UP LAM_MVE_ZEROS_UP_TFLITE
-#define LAM_MVE_ZEROS_UP_ORT LAM_MVE_ZEROS_UP_TFLITE
 #define LAM_MVE_ZEROS_OPEN(MODE, load, bits, head) \
     load " q0, [r5, #" head "]\n" \
     load " q2, [r5, #" head " + 16]\n" \
@@ -132,8 +59,65 @@ static inline LAM_MVE_FOLDED void lam_mve_zeros_bytes(int32_t *to, const int32_t
 #define LAM_MVE_ZEROS_COLUMNS_16(MODE, FACTORS, BOUNDS, last, x_step, y_step) \
     LAM_MVE_ZEROS_COLUMNS(MODE, FACTORS, BOUNDS, last, x_step, y_step, "vldrb.8", "vmladava.s8", "8")
 
-/* As lam_mve_columns, of 8 or 16 inputs; in the place of inputs that a window lacks are numbers which make up for what is added,
- * and biases are as they are. */
+/* A block's bytes to where the job's table is, which r5 is set to as if they followed a head; where a block ends it is set back,
+ * in the place of what a block's weights take. */
+#define LAM_MVE_ZEROS_BYTES(MODE, head, at) \
+    "vldrw.32 q0, [r5, #" head " + " at "]\n" \
+    "vldrw.32 q1, [r5, #" head " + " at " + 16]\n" \
+    "vand q4, q0, q5\n" \
+    "vshr.s8 q0, q0, #4\n" \
+    "vadd.i8 q4, q4, r0\n" \
+    "vadd.i8 q0, q0, r2\n" LAM_MVE_ZEROS_UP_##MODE("8", "q4") LAM_MVE_ZEROS_UP_##MODE("8", "q0") \
+    "vstrw.32 q4, [r8], #64\n" \
+    "vstrw.32 q0, [r8, #-48]\n" \
+    "vand q4, q1, q5\n" \
+    "vshr.s8 q1, q1, #4\n" \
+    "vadd.i8 q4, q4, r4\n" \
+    "vadd.i8 q1, q1, r6\n" LAM_MVE_ZEROS_UP_##MODE("8", "q4") LAM_MVE_ZEROS_UP_##MODE("8", "q1") \
+    "vstrw.32 q4, [r8, #-32]\n" \
+    "vstrw.32 q1, [r8, #-16]\n"
+#define LAM_MVE_ZEROS_BYTES_32(MODE, head) LAM_MVE_ZEROS_BYTES(MODE, head, "0") LAM_MVE_ZEROS_BYTES(MODE, head, "32")
+#define LAM_MVE_ZEROS_BYTES_48(MODE, head) LAM_MVE_ZEROS_BYTES_32(MODE, head) LAM_MVE_ZEROS_BYTES(MODE, head, "64")
+#define LAM_MVE_ZEROS_BYTES_64(MODE, head) LAM_MVE_ZEROS_BYTES_48(MODE, head) LAM_MVE_ZEROS_BYTES(MODE, head, "96")
+#define LAM_MVE_ZEROS_UNPACKED(MODE, head, inputs) \
+    "vldrw.32 q2, [r5]\n" \
+    "ldr r8, [r11, #52]\n" \
+    "vmov.i8 q5, #15\n" \
+    "ldrsb r0, [r5, #" head " + 2 * " #inputs "]\n" \
+    "ldrsb r2, [r5, #" head " + 2 * " #inputs " + 1]\n" \
+    "ldrsb r4, [r5, #" head " + 2 * " #inputs " + 2]\n" \
+    "ldrsb r6, [r5, #" head " + 2 * " #inputs " + 3]\n" \
+    LAM_MVE_ZEROS_BYTES_##inputs(MODE, head) \
+    "str r5, [r11, #56]\n" \
+    "sub r5, r8, #" head " + 4 * " #inputs "\n"
+#define LAM_MVE_ZEROS_BACK(head, inputs) \
+    "0\n" \
+    "ldr r5, [r11, #56]\n" \
+    "add r5, r5, #" head " + 2 * " #inputs " + 4"
+#define LAM_MVE_ZEROS_READ(MODE, FACTORS, BOUNDS, last, x_step, y_step, inputs, two) \
+    LAM_MVE_COLUMNS(MODE, FACTORS, BOUNDS, last, y_step, "ldr r0, [r11, #28]\nvdup.16 q3, r0\n", \
+                    LAM_MVE_ZEROS_UNPACKED(MODE, LAM_MVE_HEAD_##FACTORS, inputs), \
+                    two LAM_MVE_SUMS_FIRST "vadd.i32 q4, q4, q2\n" LAM_MVE_SUMS_SECOND "vadd.i32 q5, q5, q2\n", \
+                    LAM_MVE_ONE_##inputs(LAM_MVE_HEAD_##FACTORS) LAM_MVE_SUMS_FIRST "vadd.i32 q4, q4, q2\n", "q3", "q0", "", \
+                    LAM_MVE_ZEROS_BACK(LAM_MVE_HEAD_##FACTORS, inputs))
+#define LAM_MVE_ZEROS_COLUMNS_32(MODE, FACTORS, BOUNDS, last, x_step, y_step) \
+    LAM_MVE_ZEROS_READ(MODE, FACTORS, BOUNDS, last, x_step, y_step, 32, \
+                       LAM_MVE_FIRST_TWO(x_step, LAM_MVE_HEAD_##FACTORS) \
+                       LAM_MVE_LAST_TWO(x_step, LAM_MVE_HEAD_##FACTORS, "16", "64"))
+#define LAM_MVE_ZEROS_COLUMNS_48(MODE, FACTORS, BOUNDS, last, x_step, y_step) \
+    LAM_MVE_ZEROS_READ(MODE, FACTORS, BOUNDS, last, x_step, y_step, 48, \
+                       LAM_MVE_FIRST_TWO(x_step, LAM_MVE_HEAD_##FACTORS) \
+                       LAM_MVE_MORE_TWO(x_step, LAM_MVE_HEAD_##FACTORS, "64") \
+                       LAM_MVE_LAST_TWO(x_step, LAM_MVE_HEAD_##FACTORS, "32", "128"))
+#define LAM_MVE_ZEROS_COLUMNS_64(MODE, FACTORS, BOUNDS, last, x_step, y_step) \
+    LAM_MVE_ZEROS_READ(MODE, FACTORS, BOUNDS, last, x_step, y_step, 64, \
+                       LAM_MVE_FIRST_TWO(x_step, LAM_MVE_HEAD_##FACTORS) \
+                       LAM_MVE_MORE_TWO(x_step, LAM_MVE_HEAD_##FACTORS, "64") \
+                       LAM_MVE_MORE_TWO(x_step, LAM_MVE_HEAD_##FACTORS, "128") \
+                       LAM_MVE_LAST_TWO(x_step, LAM_MVE_HEAD_##FACTORS, "48", "192"))
+
+/* As lam_mve_columns; of more than 16 inputs the job's table is where a block's bytes go, 4 times as many.  In the place of inputs
+ * that a window lacks are numbers which make up for what is added, and biases are as they are. */
 #define lam_mve_zeros_columns(job, mode, factors, bounds, inputs, last, x_step, y_step) \
     do { \
         register lam_mve_job *const held __asm("r11") = (job); \
@@ -368,14 +352,14 @@ static inline int32_t lam_mve_zeros_less(const int32_t *bytes, int32_t c, int32_
 static inline void lam_mve_zeros_columns_each(const lam_mve_job *job, int mode, int each, int32_t inputs, int32_t x_step,
                                               int32_t y_step)
 {
-    const int32_t head = lam_mve_head(each), up = mode == LAM_MVE_SINGLE ? 8 : 1;
+    const int32_t head = lam_mve_head(each), chunks = (inputs + 15) / 16, up = mode == LAM_MVE_SINGLE ? 8 : 1;
     uint8_t *y = job->y0;
-    for (const int32_t *w = job->w; w != job->end; w += head + 9, y += 4) {
+    for (const int32_t *w = job->w; w != job->end; w += head + 8 * chunks + 1, y += 4) {
         for (int32_t i = 0; i < 4 * job->count; i++) {
             const int32_t c = i % 4;
             int32_t acc = w[c];
             for (int32_t k = 0; k < inputs; k++) {
-                const int32_t weight = lam_mve_zeros_number(w + head, c, k) + lam_mve_zeros_less(w + head, c, 1);
+                const int32_t weight = lam_mve_zeros_number(w + head, c, k) + lam_mve_zeros_less(w + head, c, chunks);
                 acc += job->x0[i / 4 * x_step + k] * weight * up;
             }
             y[i / 4 * y_step + c] = (uint8_t)lam_mve_requant(mode, acc, lam_mve_multiplier(w, c, each, job->multiplier),

@@ -5,15 +5,20 @@ Each form, with what it leaves over: chunks of inputs, pixels, channels, rows th
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
+
+import numpy as np
 
 from codegen.ir.form import Form
 from codegen.ir.graph import Graph
 from codegen.ir.quant import MODES
 from codegen.kernels import find_form
+from codegen.kernels.mve.common import LEAST_SHIFT
 from codegen.laws import graph_of as build_graph
 from codegen.laws import make_project
+from codegen.ops import Conv2D, Dense
 from tests.contract.case import S8, U8, Case, t, window
 from tests.contract.test_kernels import differences, in_one_mode
 from tests.contract.test_x86_kernels import ONE, SAME, conv, in_few, in_own, packing
@@ -61,7 +66,24 @@ def cases(*, own: bool = True) -> list[Case]:
         )
     ]
     few = [in_few(case, -8) for case in found]
-    return [in_own(case, far=far) for case in few for far in (False, True)] if own else few
+    if not own:
+        return few
+    apart = [in_own(case, far=far) for case in few for far in (False, True)]
+    return [*apart, *(of_large_factors(case) for case in apart if case.op.requant.mode == "single" and is_whole(case))]
+
+
+def is_whole(case: Case) -> bool:
+    """Whether each output reads all channels."""
+    return not isinstance(case.op, Conv2D) or case.op.groups == 1
+
+
+def of_large_factors(case: Case) -> Case:
+    """The case in `single` with factors of 1/4 to 2, for which sums are lifted; most outputs are at an end."""
+    assert isinstance(case.op, Conv2D | Dense)
+    assert case.op.requant is not None
+    shifts = np.resize([LEAST_SHIFT - 1, LEAST_SHIFT - 3, LEAST_SHIFT - 2], len(case.op.requant.shift)).tolist()
+    op = replace(case.op, requant=replace(case.op.requant, shift=tuple(shifts)))
+    return replace(case, name=f"{case.name}_large", op=op)
 
 
 def forms_of(graph: Graph) -> list[Form]:
@@ -77,6 +99,7 @@ def test_every_case_is_packed_and_every_form_is_among_them() -> None:
     dense = [form.context for form in forms if form.kernel != "mve_depthwise"]
     assert {k.form for k in dense} == {"columns", "pairs", "vector"}
     assert {k.inputs for k in dense if k.by_tiles} >= {8, 9, 12, 16, 27, 32, 45, 64}
+    assert {k.raised for k in dense if k.by_tiles} == {False, True}
     assert {k.rows for k in dense if k.form == "pairs"} >= {1, 2, 3}
     assert {k.turn for k in dense if k.form == "pairs"} >= {1, 3, 4, 6}
     assert {form.context.vectors > 1 for form in forms if form.kernel == "mve_depthwise"} == {False, True}

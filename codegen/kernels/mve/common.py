@@ -19,7 +19,7 @@ from codegen.records import record
 MVE = frozenset({"mve"})
 LANES = 4
 CHUNK = 16
-_LEAST_SHIFT, _MOST_SHIFT = 33, 62
+LEAST_SHIFT, _MOST_SHIFT = 33, 62
 _MOST_RAISED = 6
 LIFT = 4
 """By how much sums by weights of few bits are shifted to the left, in `single`, before they are requantized."""
@@ -111,7 +111,7 @@ def is_fast(requant: Requant | None, lift: int = 0) -> bool:
         return False
     steps = zip(requant.multiplier, requant.shift, strict=True)
     if requant.mode == "single":
-        return all(s + lift >= _LEAST_SHIFT or m == 0 for m, s in steps)
+        return all(s + lift >= LEAST_SHIFT or m == 0 for m, s in steps)
     return requant.mode == "ort" or all(s <= -1 or m == 0 for m, s in steps)
 
 

@@ -37,6 +37,7 @@ from codegen.kernels.mve.common import (
     fit,
     form_of,
     head_words,
+    is_fast,
     lane_factors,
     lifts,
     packed_stream,
@@ -73,7 +74,8 @@ class MveDenseContext(MveContext):
     `shifted`: weights are bytes and a shift for all of them (lam_mve_shifted.h).
 
     `together`: rows are one pixel, and those of a call are made as one row of `run` at most.  `own`: weights of few
-    bits are taken as ones with zero points of their own (lam_mve_zeros.h).
+    bits are taken as ones with zero points of their own (lam_mve_zeros.h).  `raised`: columns need 8 times
+    those, since factors are large.
     """
 
     form: str
@@ -87,14 +89,16 @@ class MveDenseContext(MveContext):
     has_edges: bool
     few: bool
     own: bool
+    raised: bool
     shifted: bool
 
     @property
     def costs(self) -> dict[str, float]:
         """Instructions per block for a row of pixels, by form."""
         few = self.few and not self.own
-        lifts = self.own and self.mode == "single"
-        return _costs(self.inputs, self.run, self.blocks, few=few, own=self.own, shifted=self.shifted, lifts=lifts)
+        return _costs(
+            self.inputs, self.run, self.blocks, few=few, own=self.own, shifted=self.shifted, raised=self.raised
+        )
 
     @property
     def chunks(self) -> int:
@@ -109,7 +113,9 @@ class MveDenseContext(MveContext):
     @property
     def lift(self) -> int:
         """By how much sums are shifted to the left before they are requantized in `single`."""
-        return (_BYTES_LIFT if self.own and self.by_tiles else LIFT) if self.few else 0
+        if self.own and self.by_tiles:
+            return _BYTES_LIFT if self.raised else 0
+        return LIFT if self.few else 0
 
     @property
     def sums_inputs(self) -> bool:
@@ -346,27 +352,27 @@ def _is_point(op: Conv2D | Dense) -> bool:
 
 
 def _costs(
-    inputs: int, pixels: int, blocks: int, *, few: bool, own: bool, shifted: bool, lifts: bool
+    inputs: int, pixels: int, blocks: int, *, few: bool, own: bool, shifted: bool, raised: bool
 ) -> dict[str, float]:
     """Instructions per block of four channels for a run of pixels, by form; counted in the assembly.
 
     `few`: weights of 4 bits.  `own`: of 4 bits with zero points of their own; as bytes but for what columns unpack and
-    what the others add to sums, which are made once for all blocks; `lifts`: what these add, and bytes, are raised.
+    what the others add to sums, which are made once for all blocks; `raised`: columns raise bytes besides.
     `shifted`: of bytes and a shift, of which sums add what their pixels have.
     """
     chunks = -(-inputs // CHUNK)
-    more = 7 if own else 2 if shifted else 0
+    more = 8 if own else 2 if shifted else 0
     vector = (12 if few else 9 + 1 / _vector_turn(inputs)) * chunks + 20 + more
-    vector += (3 * chunks + 10) / blocks + lifts if own else 0.0
+    vector += (3 * chunks + 10) / blocks if own else 0.0
     found = {"vector": pixels * vector}
     if pixels > 1:
         pair = 14.0 * chunks + 28 if own or shifted or _turn(1, chunks) else 15.0 * chunks + 33
         pair = 17.0 * chunks + 37 if few else pair
-        pair += 3 if shifted else 2 * more
-        pair += (5 * chunks + 14) / blocks + lifts if own else 0
+        pair += 3 if shifted else 15 if own else 0
+        pair += (5 * chunks + 14) / blocks if own else 0
         found["pairs"] = pixels // 2 * pair + pixels % 2 * vector
         if chunks <= _MOST_COLUMN_CHUNKS:
-            unpacked = (11 if chunks == 1 else 14 * chunks + 10) + 4 * lifts * chunks if own else 0
+            unpacked = (11 if chunks == 1 else 14 * chunks + 10) + 4 * raised * chunks if own else 0
             unpacked *= -(-pixels // _TILE_PIXELS)
             found["columns"] = _columns(chunks, pixels, few=few) + unpacked + (2 * pixels if shifted else 0)
     return found
@@ -477,11 +483,11 @@ def _context(
     own = few and sums.less is not None
     lies = _is_point(node.op) and not (together or copied or unsigned)
     blocks = -(-weights.shape[0] // LANES)
-    lifts = own and requant.mode == "single"
-    found = _costs(inputs, run, blocks, few=few and not own, own=own, shifted=shifted, lifts=lifts)
+    raised = own and requant.mode == "single" and not is_fast(requant)
+    found = _costs(inputs, run, blocks, few=few and not own, own=own, shifted=shifted, raised=raised)
     fills = inputs % CHUNK == 0 or (lies and inputs == _HALF)
     steps = weights.shape[0] <= _LONGEST_SUM and not (lies and w.stride * inputs > _LONGEST_STEP)
-    far = lifts and not fit(sums.weights.astype(np.int64) << _BYTES_LIFT, 8)
+    far = raised and not fit(sums.weights.astype(np.int64) << _BYTES_LIFT, 8)
     if not steps or far or (own and not fills and not _makes_up(sums)):
         found.pop("columns", None)
     form = _least(found)
@@ -510,6 +516,7 @@ def _context(
         tile=_tile(form, inputs, run, whole=not gathered and weights.shape[0] % LANES == 0),
         few=few,
         own=own,
+        raised=raised,
         shifted=shifted,
         bounds=bounds_of(node.outs[0].dtype, requant),
     )

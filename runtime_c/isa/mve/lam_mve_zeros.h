@@ -9,8 +9,8 @@
  * the weights is a word of what is added to the numbers of each channel, a byte each.  And for pairs and vectors the bias of the second and the fourth
  * channel is 16 times it and that of the one before, as their sums are: the bytes themselves are multiplied, what the lower
  * bits make of that is taken off, and the rest shifted back.  Each sum of a pixel's inputs is made once, and each
- * channel adds its number times that.  Where sums are requantized with one rounding they are lifted: 16 times them, or 8 times
- * where weights become bytes, which then are 8 times the numbers.
+ * channel adds its number times that.  Where sums are requantized with one rounding they are lifted, 16 times them; those of
+ * columns by `lift` bits, none or three, as the bytes are that weights become.
  */
 #ifndef LAM_MVE_ZEROS_H
 #define LAM_MVE_ZEROS_H
@@ -25,14 +25,12 @@ typedef struct {
 
 #if LAM_MVE
 
-/* Weights as columns have them, of lanes of so many bits: 8 times them in SINGLE. */
-#define LAM_MVE_ZEROS_UP_TFLITE(bits, q) ""
-#define LAM_MVE_ZEROS_UP_UP(bits, q) ""
-#define LAM_MVE_ZEROS_UP_ORT(bits, q) ""
-#define LAM_MVE_ZEROS_UP_SINGLE(bits, q) "vshl.i" bits " " q ", " q ", #3\n"
+/* Weights as columns have them, of lanes of so many bits: as they are, or 8 times them. */
+#define LAM_MVE_ZEROS_UP_0(bits, q) ""
+#define LAM_MVE_ZEROS_UP_3(bits, q) "vshl.i" bits " " q ", " q ", #3\n"
 
 /* A block of 8 or 16 inputs in q0 .. q3, as LAM_MVE_KEPT_OPEN has it; `bits`: of a lane. */
-#define LAM_MVE_ZEROS_OPEN(MODE, load, bits, head) \
+#define LAM_MVE_ZEROS_OPEN(LIFT, load, bits, head) \
     load " q0, [r5, #" head "]\n" \
     load " q2, [r5, #" head " + 16]\n" \
     "vmov.i" bits " q4, #15\n" \
@@ -48,38 +46,38 @@ typedef struct {
     "vadd.i" bits " q1, q1, r2\n" \
     "vadd.i" bits " q2, q2, r4\n" \
     "vadd.i" bits " q3, q3, r6\n" \
-    LAM_MVE_ZEROS_UP_##MODE(bits, "q0") LAM_MVE_ZEROS_UP_##MODE(bits, "q1") \
-    LAM_MVE_ZEROS_UP_##MODE(bits, "q2") LAM_MVE_ZEROS_UP_##MODE(bits, "q3")
-#define LAM_MVE_ZEROS_COLUMNS(MODE, FACTORS, BOUNDS, last, x_step, y_step, load, product, bits) \
-    LAM_MVE_COLUMNS(MODE, FACTORS, BOUNDS, last, y_step, "", LAM_MVE_ZEROS_OPEN(MODE, load, bits, LAM_MVE_HEAD_##FACTORS), \
+    LAM_MVE_ZEROS_UP_##LIFT(bits, "q0") LAM_MVE_ZEROS_UP_##LIFT(bits, "q1") \
+    LAM_MVE_ZEROS_UP_##LIFT(bits, "q2") LAM_MVE_ZEROS_UP_##LIFT(bits, "q3")
+#define LAM_MVE_ZEROS_COLUMNS(LIFT, MODE, FACTORS, BOUNDS, last, x_step, y_step, load, product, bits) \
+    LAM_MVE_COLUMNS(MODE, FACTORS, BOUNDS, last, y_step, "", LAM_MVE_ZEROS_OPEN(LIFT, load, bits, LAM_MVE_HEAD_##FACTORS), \
                     LAM_MVE_KEPT_TWO(load, product, x_step), LAM_MVE_KEPT_ONE(load, product), "r8", "q6", \
                     LAM_MVE_AGAIN_##FACTORS, "36")
-#define LAM_MVE_ZEROS_COLUMNS_8(MODE, FACTORS, BOUNDS, last, x_step, y_step) \
-    LAM_MVE_ZEROS_COLUMNS(MODE, FACTORS, BOUNDS, last, x_step, y_step, "vldrb.s16", "vmladava.s16", "16")
-#define LAM_MVE_ZEROS_COLUMNS_16(MODE, FACTORS, BOUNDS, last, x_step, y_step) \
-    LAM_MVE_ZEROS_COLUMNS(MODE, FACTORS, BOUNDS, last, x_step, y_step, "vldrb.8", "vmladava.s8", "8")
+#define LAM_MVE_ZEROS_COLUMNS_8(LIFT, MODE, FACTORS, BOUNDS, last, x_step, y_step) \
+    LAM_MVE_ZEROS_COLUMNS(LIFT, MODE, FACTORS, BOUNDS, last, x_step, y_step, "vldrb.s16", "vmladava.s16", "16")
+#define LAM_MVE_ZEROS_COLUMNS_16(LIFT, MODE, FACTORS, BOUNDS, last, x_step, y_step) \
+    LAM_MVE_ZEROS_COLUMNS(LIFT, MODE, FACTORS, BOUNDS, last, x_step, y_step, "vldrb.8", "vmladava.s8", "8")
 
 /* A block's bytes to where the job's table is, which r5 is set to as if they followed a head; where a block ends it is set back,
  * in the place of what a block's weights take. */
-#define LAM_MVE_ZEROS_BYTES(MODE, head, at) \
+#define LAM_MVE_ZEROS_BYTES(LIFT, head, at) \
     "vldrw.32 q0, [r5, #" head " + " at "]\n" \
     "vldrw.32 q1, [r5, #" head " + " at " + 16]\n" \
     "vand q4, q0, q5\n" \
     "vshr.s8 q0, q0, #4\n" \
     "vadd.i8 q4, q4, r0\n" \
-    "vadd.i8 q0, q0, r2\n" LAM_MVE_ZEROS_UP_##MODE("8", "q4") LAM_MVE_ZEROS_UP_##MODE("8", "q0") \
+    "vadd.i8 q0, q0, r2\n" LAM_MVE_ZEROS_UP_##LIFT("8", "q4") LAM_MVE_ZEROS_UP_##LIFT("8", "q0") \
     "vstrw.32 q4, [r8], #64\n" \
     "vstrw.32 q0, [r8, #-48]\n" \
     "vand q4, q1, q5\n" \
     "vshr.s8 q1, q1, #4\n" \
     "vadd.i8 q4, q4, r4\n" \
-    "vadd.i8 q1, q1, r6\n" LAM_MVE_ZEROS_UP_##MODE("8", "q4") LAM_MVE_ZEROS_UP_##MODE("8", "q1") \
+    "vadd.i8 q1, q1, r6\n" LAM_MVE_ZEROS_UP_##LIFT("8", "q4") LAM_MVE_ZEROS_UP_##LIFT("8", "q1") \
     "vstrw.32 q4, [r8, #-32]\n" \
     "vstrw.32 q1, [r8, #-16]\n"
-#define LAM_MVE_ZEROS_BYTES_32(MODE, head) LAM_MVE_ZEROS_BYTES(MODE, head, "0") LAM_MVE_ZEROS_BYTES(MODE, head, "32")
-#define LAM_MVE_ZEROS_BYTES_48(MODE, head) LAM_MVE_ZEROS_BYTES_32(MODE, head) LAM_MVE_ZEROS_BYTES(MODE, head, "64")
-#define LAM_MVE_ZEROS_BYTES_64(MODE, head) LAM_MVE_ZEROS_BYTES_48(MODE, head) LAM_MVE_ZEROS_BYTES(MODE, head, "96")
-#define LAM_MVE_ZEROS_UNPACKED(MODE, head, inputs) \
+#define LAM_MVE_ZEROS_BYTES_32(LIFT, head) LAM_MVE_ZEROS_BYTES(LIFT, head, "0") LAM_MVE_ZEROS_BYTES(LIFT, head, "32")
+#define LAM_MVE_ZEROS_BYTES_48(LIFT, head) LAM_MVE_ZEROS_BYTES_32(LIFT, head) LAM_MVE_ZEROS_BYTES(LIFT, head, "64")
+#define LAM_MVE_ZEROS_BYTES_64(LIFT, head) LAM_MVE_ZEROS_BYTES_48(LIFT, head) LAM_MVE_ZEROS_BYTES(LIFT, head, "96")
+#define LAM_MVE_ZEROS_UNPACKED(LIFT, head, inputs) \
     "vldrw.32 q2, [r5]\n" \
     "ldr r8, [r11, #52]\n" \
     "vmov.i8 q5, #15\n" \
@@ -87,30 +85,30 @@ typedef struct {
     "ldrsb r2, [r5, #" head " + 2 * " #inputs " + 1]\n" \
     "ldrsb r4, [r5, #" head " + 2 * " #inputs " + 2]\n" \
     "ldrsb r6, [r5, #" head " + 2 * " #inputs " + 3]\n" \
-    LAM_MVE_ZEROS_BYTES_##inputs(MODE, head) \
+    LAM_MVE_ZEROS_BYTES_##inputs(LIFT, head) \
     "str r5, [r11, #56]\n" \
     "sub r5, r8, #" head " + 4 * " #inputs "\n"
 #define LAM_MVE_ZEROS_BACK(head, inputs) \
     "0\n" \
     "ldr r5, [r11, #56]\n" \
     "add r5, r5, #" head " + 2 * " #inputs " + 4"
-#define LAM_MVE_ZEROS_READ(MODE, FACTORS, BOUNDS, last, x_step, y_step, inputs, two) \
+#define LAM_MVE_ZEROS_READ(LIFT, MODE, FACTORS, BOUNDS, last, x_step, y_step, inputs, two) \
     LAM_MVE_COLUMNS(MODE, FACTORS, BOUNDS, last, y_step, "ldr r0, [r11, #28]\nvdup.16 q3, r0\n", \
-                    LAM_MVE_ZEROS_UNPACKED(MODE, LAM_MVE_HEAD_##FACTORS, inputs), \
+                    LAM_MVE_ZEROS_UNPACKED(LIFT, LAM_MVE_HEAD_##FACTORS, inputs), \
                     two LAM_MVE_SUMS_FIRST "vadd.i32 q4, q4, q2\n" LAM_MVE_SUMS_SECOND "vadd.i32 q5, q5, q2\n", \
                     LAM_MVE_ONE_##inputs(LAM_MVE_HEAD_##FACTORS) LAM_MVE_SUMS_FIRST "vadd.i32 q4, q4, q2\n", "q3", "q0", "", \
                     LAM_MVE_ZEROS_BACK(LAM_MVE_HEAD_##FACTORS, inputs))
-#define LAM_MVE_ZEROS_COLUMNS_32(MODE, FACTORS, BOUNDS, last, x_step, y_step) \
-    LAM_MVE_ZEROS_READ(MODE, FACTORS, BOUNDS, last, x_step, y_step, 32, \
+#define LAM_MVE_ZEROS_COLUMNS_32(LIFT, MODE, FACTORS, BOUNDS, last, x_step, y_step) \
+    LAM_MVE_ZEROS_READ(LIFT, MODE, FACTORS, BOUNDS, last, x_step, y_step, 32, \
                        LAM_MVE_FIRST_TWO(x_step, LAM_MVE_HEAD_##FACTORS) \
                        LAM_MVE_LAST_TWO(x_step, LAM_MVE_HEAD_##FACTORS, "16", "64"))
-#define LAM_MVE_ZEROS_COLUMNS_48(MODE, FACTORS, BOUNDS, last, x_step, y_step) \
-    LAM_MVE_ZEROS_READ(MODE, FACTORS, BOUNDS, last, x_step, y_step, 48, \
+#define LAM_MVE_ZEROS_COLUMNS_48(LIFT, MODE, FACTORS, BOUNDS, last, x_step, y_step) \
+    LAM_MVE_ZEROS_READ(LIFT, MODE, FACTORS, BOUNDS, last, x_step, y_step, 48, \
                        LAM_MVE_FIRST_TWO(x_step, LAM_MVE_HEAD_##FACTORS) \
                        LAM_MVE_MORE_TWO(x_step, LAM_MVE_HEAD_##FACTORS, "64") \
                        LAM_MVE_LAST_TWO(x_step, LAM_MVE_HEAD_##FACTORS, "32", "128"))
-#define LAM_MVE_ZEROS_COLUMNS_64(MODE, FACTORS, BOUNDS, last, x_step, y_step) \
-    LAM_MVE_ZEROS_READ(MODE, FACTORS, BOUNDS, last, x_step, y_step, 64, \
+#define LAM_MVE_ZEROS_COLUMNS_64(LIFT, MODE, FACTORS, BOUNDS, last, x_step, y_step) \
+    LAM_MVE_ZEROS_READ(LIFT, MODE, FACTORS, BOUNDS, last, x_step, y_step, 64, \
                        LAM_MVE_FIRST_TWO(x_step, LAM_MVE_HEAD_##FACTORS) \
                        LAM_MVE_MORE_TWO(x_step, LAM_MVE_HEAD_##FACTORS, "64") \
                        LAM_MVE_MORE_TWO(x_step, LAM_MVE_HEAD_##FACTORS, "128") \
@@ -118,11 +116,11 @@ typedef struct {
 
 /* As lam_mve_columns; of more than 16 inputs the job's table is where a block's bytes go, 4 times as many.  In the place of inputs
  * that a window lacks are numbers which make up for what is added, and biases are as they are. */
-#define lam_mve_zeros_columns(job, mode, factors, bounds, inputs, last, x_step, y_step) \
+#define lam_mve_zeros_columns(job, lift, mode, factors, bounds, inputs, last, x_step, y_step) \
     do { \
         register lam_mve_job *const held __asm("r11") = (job); \
         held->x1 = lam_mve_pairs_end(held, (x_step)); \
-        LAM_MVE_ZEROS_COLUMNS_##inputs(mode, factors, bounds, last, x_step, y_step); \
+        LAM_MVE_ZEROS_COLUMNS_##inputs(lift, mode, factors, bounds, last, x_step, y_step); \
     } while (0)
 
 LAM_STATIC_ASSERT(sizeof(lam_mve_zeros_job) == 76, mve_zeros_job_is_19_words);
@@ -349,10 +347,10 @@ static inline int32_t lam_mve_zeros_less(const int32_t *bytes, int32_t c, int32_
     return lam_mve_byte(bytes, 32 * chunks + c);
 }
 
-static inline void lam_mve_zeros_columns_each(const lam_mve_job *job, int mode, int each, int32_t inputs, int32_t x_step,
-                                              int32_t y_step)
+static inline void lam_mve_zeros_columns_each(const lam_mve_job *job, int lift, int mode, int each, int32_t inputs,
+                                              int32_t x_step, int32_t y_step)
 {
-    const int32_t head = lam_mve_head(each), chunks = (inputs + 15) / 16, up = mode == LAM_MVE_SINGLE ? 8 : 1;
+    const int32_t head = lam_mve_head(each), chunks = (inputs + 15) / 16, up = 1 << lift;
     uint8_t *y = job->y0;
     for (const int32_t *w = job->w; w != job->end; w += head + 8 * chunks + 1, y += 4) {
         for (int32_t i = 0; i < 4 * job->count; i++) {
@@ -369,8 +367,8 @@ static inline void lam_mve_zeros_columns_each(const lam_mve_job *job, int mode, 
     }
 }
 
-#define lam_mve_zeros_columns(job, mode, factors, bounds, inputs, last, x_step, y_step) \
-    lam_mve_zeros_columns_each(job, LAM_MVE_##mode, LAM_MVE_##factors, inputs, x_step, y_step)
+#define lam_mve_zeros_columns(job, lift, mode, factors, bounds, inputs, last, x_step, y_step) \
+    lam_mve_zeros_columns_each(job, lift, LAM_MVE_##mode, LAM_MVE_##factors, inputs, x_step, y_step)
 
 /* Input k of the job's pixel 0 or 1, of rows of so many inputs. */
 static inline int32_t lam_mve_zeros_input(const lam_mve_job *job, int32_t pixel, int32_t rows, int32_t row, int32_t k)

@@ -16,7 +16,8 @@ _TENSORS = """\
 These say how a tensor is quantized. They stand in `[quantize]` for all tensors, in `[quantize.input]`,
 `[quantize.weights]`, `[quantize.bias]` and `[quantize.activation]` for one role, in a `[[layer]]` with a `type` or a
 `name`, there too in tables by role (`weights = { bits = 4 }`), and in a `[[tensor]]` with a `name`. Said for all roles,
-a key goes to those that have it: 16 bits, `signed = false`, `moving_average` and `fixed` to what is computed."""
+a key goes to those that have it: 16 bits, `signed = false`, `symmetric = false`, `moving_average` and `fixed` to what
+is computed."""
 _FEW = """\
 Weights of 3 to 7 bits have all integers of their width where `narrow_range` is not said of them, and zero points where
 neither `symmetric` nor a power of two nor `scales` is; those of 2 bits have both where `symmetric = false` is said.

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import codegen  # noqa: E402
-from benchmarks.training import Run  # noqa: E402
+from benchmarks.training import AROUND_ZERO, Run  # noqa: E402
 from codegen.report.table import text_table  # noqa: E402
 from codegen.train import export, prepare, reconstruct  # noqa: E402
 
@@ -80,9 +80,6 @@ def resnet8() -> tuple[nn.Module, Tensor, Tensor, Tensor]:
         fit, x, y = (calib["x"], test["x"], test["y"])
     images = (torch.tensor(a.transpose(0, 3, 1, 2).astype(np.float32)) for a in (fit, x))
     return Resnet8(SHARED / "models" / "mlperf_tiny_onnx" / "resnet8_f32.onnx").eval(), *images, torch.tensor(y)
-
-
-AROUND_ZERO = {"symmetric": True, "narrow_range": True}
 
 
 def row(given: tuple[nn.Module, Tensor, Tensor, Tensor], bits: int, method: str, steps: int) -> list[Any]:

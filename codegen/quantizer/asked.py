@@ -46,7 +46,7 @@ class Asked:
             return replace(spec, bits=self.wide[tensor], symmetric=True)
         narrow = role == "weights" and spec.bits < _BYTE and layer in self.ends
         if narrow and not self.config.names("bits", role, layer=layer, op_type=op_type, tensor=tensor):
-            return replace(spec, bits=_BYTE)
+            return spec.in_bits(_BYTE)
         return spec
 
     def says(self, key: str, role: Role, *, layer: str = "", op_type: str = "", tensor: str = "") -> bool:

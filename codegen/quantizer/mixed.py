@@ -215,7 +215,7 @@ class MixedAsking:
         if role == "bias":
             return spec
         if role == "weights":
-            return replace(spec, bits=self.weights.get(layer, spec.bits))
+            return spec.in_bits(self.weights.get(layer, spec.bits))
         bits = self.tensors.get(tensor, spec.bits)
         return spec if bits == spec.bits else replace(spec, bits=bits, symmetric=bits > _BYTE or spec.centred)
 

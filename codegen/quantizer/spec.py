@@ -5,6 +5,7 @@ Decides nothing: `config.py` resolves it, `ranges` and `weights` carry it out.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from codegen.records import record
@@ -79,10 +80,14 @@ class Spec:
     @property
     def least(self) -> int:
         """The least integer."""
-        narrow = self.bits not in _FREE if self.narrow_range is None else self.narrow_range
+        narrow = self.centred and self.bits not in _FREE if self.narrow_range is None else self.narrow_range
         return (-(1 << (self.bits - 1)) + narrow) if self.signed else 0
 
     @property
     def greatest(self) -> int:
         """The greatest integer."""
         return (1 << (self.bits - 1)) - 1 if self.signed else (1 << self.bits) - 1
+
+    def in_bits(self, bits: int) -> Spec:
+        """The same of weights in other bits: in 8 zero is the integer 0, though fewer were said to have zero points."""
+        return replace(self, bits=bits, symmetric=self.symmetric if bits < _BYTE else self.symmetric or None)

@@ -179,7 +179,7 @@ def _power(rows: Array, found: _Spans, spec: Spec) -> _Spans:
 def _searched(rows: Array, importance: Array, found: _Spans, spec: Spec) -> _Spans:
     """Of fractions of each row's span, or of powers of two, the one of least weighted squared error.
 
-    Where there are zero points, those beside the natural one are tried then, as long as they gain.
+    Where there are zero points, those beside the best so far are tried then, a few times.
     """
     search = _Search(rows, importance, found, spec)
     for tried in _candidates(found, spec):

@@ -16,10 +16,12 @@ _TENSORS = """\
 These say how a tensor is quantized. They stand in `[quantize]` for all tensors, in `[quantize.input]`,
 `[quantize.weights]`, `[quantize.bias]` and `[quantize.activation]` for one role, in a `[[layer]]` with a `type` or a
 `name`, there too in tables by role (`weights = { bits = 4 }`), and in a `[[tensor]]` with a `name`. Said for all roles,
-a key goes to those that have it: 16 bits, `signed = false`, `moving_average` and `fixed` to what is computed."""
+a key goes to those that have it: 16 bits, `signed = false`, `symmetric = false`, `moving_average` and `fixed` to what
+is computed."""
 _FEW = """\
-Weights of 3 to 7 bits have zero points and all integers of their width where neither `symmetric` nor `narrow_range` is
-said of them, nor powers of two or given `scales`, which go with integers around zero."""
+Weights of 3 to 7 bits have all integers of their width where `narrow_range` is not said of them, and zero points where
+neither `symmetric` nor a power of two nor `scales` is; those of 2 bits have both where `symmetric = false` is said.
+Weights of 8 bits, which the first and the last layer keep, have no zero points."""
 _RULES = "Of whatever levels a tensor's keys come; `LAM-QUANT-005` states the rule that is broken."
 
 

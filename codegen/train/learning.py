@@ -1,7 +1,7 @@
 """Ranges that are learned: the size of a step, where zero lies, and how gradients get to both.
 
-Decides: the gradients.  With u = x / step within the integers and q the integer, y = step * q, rounding and the
-network's own requantization let gradients through as if they were nothing, so that
+Decides: the gradients.  With u = x / step within the integers and q the integer, both less the zero point, y =
+step * q, rounding and the network's own requantization let gradients through as if they were nothing, so that
 
     LSQ    dy/dstep = q - u inside, q outside; times 1 / sqrt(elements * greatest integer)   (arXiv 1902.08153)
     LSQ+   the same, and dy/dzero = 0 inside, -step outside                                  (arXiv 2004.09576)

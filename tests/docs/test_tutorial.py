@@ -73,8 +73,8 @@ def test_the_real_network_gives_the_figures_of_the_page(
     least_scores = figure(PAGE, r"(\d+\.\d+) % \(")
     assert all(score >= least - 0.7 for score, least in zip(scores, least_scores, strict=True))
     levels = [figure(text, r"\(c\): (\d+\.\d) dB")[-1] for command, text in said.items() if " quantize " in command]
-    stated = [32.5, 21.6, 22.2]
+    stated = [32.8, 24.9, 25.2]
     assert all(f"{level} dB" in PAGE for level in stated)
     assert all(level >= least - 0.5 for level, least in zip(levels, stated, strict=True))
     ranked = next(text for command, text in said.items() if " sensitivity " in command)
-    assert ranked.splitlines()[2].startswith("layer1.2.conv1")
+    assert {row.split()[0] for row in ranked.splitlines()[2:4]} == {"layer2.0.conv1", "layer1.2.conv1"}

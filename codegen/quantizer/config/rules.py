@@ -104,7 +104,7 @@ RULES: tuple[Rule, ...] = (
         lambda role, spec: spec.learn == "lsq+" and spec.centred and role != "weights",
     ),
     Rule(
-        "`lsq+` and `pact` are for what is computed; weights are around zero, and none of them is cut off for good",
+        "`lsq+` and `pact` are for what is computed: of weights no zero point is learned, and none is cut off for good",
         ("learn",),
         lambda role, spec: spec.learn in ("lsq+", "pact") and role == "weights",
     ),

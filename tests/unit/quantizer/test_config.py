@@ -10,12 +10,14 @@ import pytest
 
 from codegen.errors import CompileError
 from codegen.preprocess import load_preprocess
+from codegen.quantizer.asked import Asked
 from codegen.quantizer.config import DEFAULTS, KEYS, QuantConfig, parse_config, said
 from codegen.quantizer.config.keys import ROLES
 from codegen.quantizer.config.levels import literal
 from codegen.quantizer.config.rules import RULES
 from codegen.quantizer.config.settings import kinds_of
 from codegen.quantizer.config.toml import SETTINGS
+from codegen.quantizer.mixed import MixedAsking
 from codegen.quantizer.spec import Role, Spec
 
 WHERE: dict[str, dict[str, object]] = {
@@ -151,6 +153,18 @@ def test_weights_of_few_bits_have_zero_points_unless_more_is_said() -> None:
         spec = parsed(quantize={"weights": {"bits": bits}}).spec("weights")
         assert (spec.centred, spec.least) == (centred, least)
     assert parsed(quantize={"symmetric": True, "bits": 4}).spec("weights").centred
+    assert parsed(quantize={"weights": {"bits": 2, "symmetric": False}}).spec("weights").least == -2
+
+
+def test_layers_that_keep_8_bits_are_around_zero_though_fewer_bits_are_said_not_to_be() -> None:
+    config = parsed(quantize={"weights": {"bits": 4, "symmetric": False}})
+    asked = Asked(config, frozenset({"first"}))
+    mixed = MixedAsking(asked, {}, {"wide": 8, "first": 4, "least": 2})
+    of_asked = {"first": (8, True), "wide": (4, False), "least": (4, False)}
+    of_mixed = {"first": (4, False), "wide": (8, True), "least": (2, False), "other": (4, False)}
+    for asking, wanted in ((asked, of_asked), (mixed, of_mixed)):
+        found = {name: asking.spec("weights", layer=name) for name in wanted}
+        assert {name: (spec.bits, spec.centred) for name, spec in found.items()} == wanted
 
 
 def test_16_bits_imply_symmetric_unless_more_is_said() -> None:

@@ -158,6 +158,21 @@ def test_zero_points_fit_integers_to_numbers_that_lie_to_one_side(bits: int) -> 
     assert error(free, counts) < 0.95 * error(free, None)
 
 
+@pytest.mark.parametrize("bits", [2, 3, 4, 7])
+@pytest.mark.parametrize("group", [0, 3])
+@pytest.mark.parametrize("searched", [False, True])
+def test_channels_of_nothing_or_of_one_number_are_held_as_they_are(bits: int, group: int, searched: bool) -> None:
+    """Groups of three of five numbers: the last one is short, and what fills it up is none of its numbers."""
+    rows = [[0.0] * 5, [0.5] * 5, [-0.25] * 5, [0.0, 0.0, 1e-30, 1e-30, 0.0], [-3e30, 0.0, 0.0, -3e30, 0.0]]
+    array = np.array(rows, np.float32)
+    spec = replace(FREE, bits=bits, per_channel=not group, group=group)
+    found = quantized(array, spec, 0, importance=np.ones_like(array) if searched else None)
+    np.testing.assert_allclose(real(found, array.shape), array, rtol=1e-6, atol=1e-36)
+    assert not np.broadcast_to(found.stored.spread(array.shape)[1], array.shape)[0].any()
+    assert (found.stored.zero_point >= spec.least).all()
+    assert (found.stored.zero_point <= spec.greatest).all()
+
+
 def test_a_search_finds_the_best_zero_point_and_step_of_a_fine_grid() -> None:
     rng = np.random.default_rng(8)
     spec, beyond = replace(FREE, bits=4, per_channel=True), []

@@ -147,8 +147,9 @@ IN_PAIRS = {
 
 FEW_OUTPUTS = {
     "one output": ("Conv", (1, 64, 1, 1), (1, 64, 1, 1), {}, np.int8),
+    "depthwise beside padding": ("Conv", (1, 32, 16, 1), (32, 1, 3, 3), {"pads": [1] * 4, "group": 32}, np.int8),
 }
-"""Layers of fewer outputs than cores sum at a time."""
+"""Layers of fewer outputs than cores sum at a time, and one whose kernel's outer columns only see padding."""
 
 WITH_SMLAD = {
     "in line": ("Conv", (1, 32, 12, 1), (32, 32, 3, 1), {"pads": [1, 0, 1, 0]}, np.int8),

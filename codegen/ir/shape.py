@@ -74,3 +74,22 @@ class Window:
     def first(self, position: int) -> int:
         """Input position of the first tap of one output position."""
         return position * self.stride - self.pad_before
+
+    def inner(self, length: int) -> Span:
+        """The taps from the first to the last that some output position finds inside an input of `length`.
+
+        Others only see padding.  There are more where padding would else be less than none, and all where none is.
+        """
+        outputs = range(self.out_len(length))
+        inside = [
+            tap for tap in range(self.size) if any(0 <= self.first(y) + tap * self.dilation < length for y in outputs)
+        ]
+        if not inside:
+            return Span(0, self.size)
+        last = self.size - 1 - self.pad_after // self.dilation
+        return Span(min(inside[0], self.pad_before // self.dilation), 1 + max(inside[-1], last))
+
+    def of_taps(self, taps: Span) -> Window:
+        """The window of these taps alone, at the same output positions."""
+        before, after = (n * self.dilation for n in (taps.start, self.size - taps.stop))
+        return Window(len(taps), self.stride, self.dilation, self.pad_before - before, self.pad_after - after)

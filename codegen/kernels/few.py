@@ -48,4 +48,7 @@ def _why(form: Form, stored: int, *, grouped: bool) -> str:
     if vectors and stored < _BYTE:
         return f"with {vectors} two share a byte"
     with_what = f" with {vectors}" if vectors else ""
-    return f"windows of so few numbers, and sums and factors as large as theirs, are computed from bytes{with_what}"
+    return (
+        "windows of so few numbers, an output alone with a zero point of its own, and sums and factors as large as "
+        f"theirs, are computed from bytes{with_what}"
+    )

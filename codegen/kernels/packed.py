@@ -29,6 +29,16 @@ class Fields:
         """The least elements that hold so many."""
         return cls(bits, next(size for size in _ELEMENTS if size >= bits * count))
 
+    @classmethod
+    def holding_turns(cls, bits: int, counts: tuple[int, ...], run: int, turn: int) -> Fields:
+        """The largest that a run of taps fills, and a turn of them, of each of the `counts` of fields of a tap.
+
+        A larger element is one load for more fields.  Where runs fill none, the least that hold those of one tap.
+        """
+        least = cls.holding(bits, max(counts))
+        every = (cls(bits, size) for size in reversed(_ELEMENTS) if size > least.element)
+        return next((f for f in every if not any(n % f.in_turn(c) for n in (run, turn) for c in counts)), least)
+
     @property
     def ctype(self) -> str:
         """The C99 type of an element."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from codegen.emit.about import sentence
 from codegen.ir.op import NodeView, Op
 from codegen.ir.quant import Array
+from codegen.ir.shape import Span
 from codegen.kernels.slices import channel_slice
 from codegen.kernels.tiles import channel_tile as tile_of
 from codegen.laws.graphs import graph_of
@@ -83,6 +85,26 @@ def _padded(case: Case) -> None:
 
 def _is_padded(case: Case) -> bool:
     return answers.padded(case.op, (0, 0), (0, 0), 0, case.types[0], _view(case).consts) is not None
+
+
+def _of_a_corner(case: Case) -> tuple[Array, tuple[Op, Span, Span]] | None:
+    """The first pixel of the input, and what the operator answers of it where it serves so small a map."""
+    x = case.arrays[0]
+    if x.ndim != len(_TURN) or getattr(case.op, "inner_taps", None) is None:
+        return None
+    corner = np.ascontiguousarray(x[:, :1, :1])
+    served = all(window.out_len(1) > 0 for window in (case.op.h, case.op.w))  # type: ignore[attr-defined]
+    found = answers.inner_taps(case.op, replace(case.types[0], shape=corner.shape)) if served else None
+    return None if found is None else (corner, found)
+
+
+def _inner(case: Case) -> None:
+    found = _of_a_corner(case)
+    assert found is not None, "an operator that answers drops weights"
+    x, (op, rows, columns) = found
+    weights, *others = case.arrays[1:]
+    kept = weights[:, rows.start : rows.stop, columns.start : columns.stop]
+    must(same(result(op, [x, kept, *others]), result(case.op, [x, weights, *others])), "weights that go are summed")
 
 
 def _is_tiled(case: Case) -> bool:
@@ -199,6 +221,12 @@ ANSWER_LAWS = (
     ),
     Law("turned", "turned, it gives its result turned", _turned, lambda c: answers.turned(c.op) is not None),
     Law("padded", "padding itself, it gives what it gives behind a Pad", _padded, _is_padded),
+    Law(
+        "inner_taps",
+        "without weights that only see padding its result is the same",
+        _inner,
+        lambda c: _of_a_corner(c) is not None,
+    ),
     Law("channel_tile", "tiles of channels are parts of the result", _tiled, _is_tiled),
     Law(
         "column_tile",

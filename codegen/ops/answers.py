@@ -113,6 +113,12 @@ def padded(
     return _asked(op, "padded", rows, columns, value, x, consts)
 
 
+def inner_taps(op: Op, x: TensorType) -> tuple[Op, Span, Span] | None:
+    """The operator without weights that only see padding, and which rows and columns of them stay; None if all do."""
+    answer: Callable[..., tuple[Op, Span, Span] | None] | None = getattr(op, "inner_taps", None)
+    return None if answer is None else answer(x)
+
+
 def channel_tile(op: Op, start: int, stop: int) -> Op | None:
     """The operator that makes output channels `start..stop` alone, of weights and biases cut likewise; None if none."""
     return _asked(op, "channel_tile", start, stop)
@@ -240,6 +246,14 @@ def windowed_columns(op: Any, start: int, stop: int, x: TensorType) -> tuple[Op,
     read = reach.clipped(x.shape[2])
     window = replace(op.w, pad_before=read.start - reach.start, pad_after=reach.stop - read.stop)
     return replace(op, w=window), read
+
+
+def inner_windows(op: Any, x: TensorType) -> tuple[Op, Span, Span] | None:
+    """Of an operator with windows `h` and `w`, to whose sums padding adds nothing."""
+    rows, columns = op.h.inner(x.shape[1]), op.w.inner(x.shape[2])
+    if (len(rows), len(columns)) == (op.h.size, op.w.size):
+        return None
+    return replace(op, h=op.h.of_taps(rows), w=op.w.of_taps(columns)), rows, columns
 
 
 def padded_windows(op: Any, rows: tuple[int, int], columns: tuple[int, int]) -> Op:

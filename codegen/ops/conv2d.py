@@ -26,6 +26,7 @@ from codegen.ops.answers import (
     Consts,
     Types,
     clamped_requant,
+    inner_windows,
     never_in_place,
     padded_windows,
     tiled_requant,
@@ -91,6 +92,7 @@ class Conv2D:
     clamped = clamped_requant
     turned = turned_windows
     column_tile = windowed_columns
+    inner_taps = inner_windows
 
     def channel_tile(self, start: int, stop: int) -> Op | None:
         """Without groups, whose outputs read other inputs."""

@@ -12,6 +12,7 @@ from codegen.passes.contract import GraphPass
 from codegen.passes.copy_states import copy_states
 from codegen.passes.cut_strips import Part, cut_strips, strips_of
 from codegen.passes.drop_dead import drop_dead
+from codegen.passes.drop_taps import drop_taps
 from codegen.passes.fold_constants import fold_constants
 from codegen.passes.fold_movement import fold_movement
 from codegen.passes.fold_pad import fold_pad
@@ -38,6 +39,7 @@ PASSES: tuple[GraphPass, ...] = (
     place_transposes,
     permute_dense,
     fold_pad,
+    drop_taps,
     fuse_clamp,
     fuse_lut,
     settle_channels,

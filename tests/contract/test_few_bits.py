@@ -145,6 +145,12 @@ IN_PAIRS = {
 }
 """Layers of which some chips sum two outputs in a word (test_pairs.py)."""
 
+FEW_OUTPUTS = {
+    "one output": ("Conv", (1, 64, 1, 1), (1, 64, 1, 1), {}, np.int8),
+    "depthwise beside padding": ("Conv", (1, 32, 16, 1), (32, 1, 3, 3), {"pads": [1] * 4, "group": 32}, np.int8),
+}
+"""Layers of fewer outputs than cores sum at a time, and one whose kernel's outer columns only see padding."""
+
 WITH_SMLAD = {
     "in line": ("Conv", (1, 32, 12, 1), (32, 32, 3, 1), {"pads": [1, 0, 1, 0]}, np.int8),
     "bytes of one column": ("Conv", (1, 32, 16, 1), (32, 1, 3, 1), {"pads": [1, 0, 1, 0], "group": 32}, np.int8),
@@ -156,7 +162,7 @@ WITH_SMLAD = {
 
 def layer(name: str, bits: int, zeros: bool = False) -> bytes:
     """One layer between integers, its weights numbers of 4 bits that lie in 4 or in 8; `zeros`: without a sign."""
-    kind, x, shape, words, act = (LAYERS | WITH_SMLAD | IN_PAIRS)[name]
+    kind, x, shape, words, act = (LAYERS | WITH_SMLAD | IN_PAIRS | FEW_OUTPUTS)[name]
     axis = 1 if kind == "ConvTranspose" else 0
     numbers, outputs = np.random.default_rng(1).integers(-8, 8, shape), shape[axis]
     scales = {"xs": 0.05, "ws": np.linspace(0.01, 0.02, outputs), "ys": 0.1}

@@ -15,6 +15,7 @@ from codegen.ir.graph import Graph
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType, TensorType
 from codegen.kernels import TABLE, cuts, find_form, same_function
+from codegen.kernels.packed import Fields
 from codegen.kernels.tiles import channel_tile
 from codegen.laws import differences, graph_of, make_project
 from codegen.ops import Conv2D, Dense, make_requant
@@ -22,7 +23,7 @@ from codegen.target import load_target
 from codegen.toolkit import HOUSE
 from tests.contract.case import S8, S32, U8, A, Case, ints, q, requant, t, window
 from tests.contract.cases import packed
-from tests.contract.test_few_bits import IN_PAIRS, layer
+from tests.contract.test_few_bits import FEW_OUTPUTS, IN_PAIRS, layer
 from tests.support.emulated import selftest_on
 from tests.support.sanitizers import TRAPS
 from tests.support.tools import require_tool
@@ -170,3 +171,42 @@ def test_they_take_a_quarter_more_instructions_than_bytes_at_most(name: str, zer
     assert few is not None
     assert bytes_ is not None
     assert few <= MOST * bytes_
+
+
+ALONE = ("cortex-m4", "cortex-m3", "rv32imc")
+
+
+@pytest.mark.parametrize("chip", ALONE)
+@pytest.mark.parametrize("zeros", [False, True])
+@pytest.mark.parametrize("name", FEW_OUTPUTS)
+def test_few_outputs_take_a_quarter_more_at_most(name: str, zeros: bool, chip: str) -> None:
+    few, bytes_ = (api.profile(layer(name, bits, zeros and bits == 4), chip).instructions for bits in (4, 8))
+    assert few is not None
+    assert bytes_ is not None
+    assert few <= MOST * bytes_
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_an_output_alone_with_a_zero_point_of_its_own_is_in_bytes(level: str) -> None:
+    """A pair that is half empty takes as many; of two outputs it takes half."""
+    for outputs, kernel, bits in ((1, "blocked_conv", 0), (2, "blocked_pairs", 4)):
+        found = dense(ints(S8, outputs, 64) % 7 + 9)
+        kinds = (found.ins[0], replace(found.ins[1], apart=True), found.ins[2])
+        form = find_form(replace(found, ins=kinds), level)
+        assert form is not None
+        assert form.kernel == kernel
+        assert ("weights of 4 bits" in form.why) == (bits > 0)
+
+
+@pytest.mark.parametrize(
+    ("bits", "counts", "run", "turn", "element"),
+    [
+        (4, (1, 1), 64, 8, 32),
+        (4, (1, 1), 12, 4, 16),
+        (4, (2, 1), 9, 8, 8),
+        (2, (8, 1), 64, 8, 16),
+        (2, (2, 2), 64, 8, 32),
+    ],
+)
+def test_runs_fill_their_elements(bits: int, counts: tuple[int, int], run: int, turn: int, element: int) -> None:
+    assert Fields.holding_turns(bits, counts, run, turn).element == element

@@ -206,7 +206,7 @@ def pieces_of(choice: Choice, w: Window, x: Shape, c_out: int) -> tuple[Piece, .
 
 
 def _fit(core: Core, node: NodeOf[Conv2D | Dense], *, copied: bool = False, lined: bool = False) -> Fit | None:
-    op, sums = node.op, weighted(node, apart=True)
+    op, sums = node.op, _sums(core, node)
     served = isinstance(op, Dense) or (op.groups == 1 and op.h.size <= _MOST_ROWS)
     if sums is None or not served or not sums.of_bytes(shifted=True):
         return None
@@ -234,8 +234,9 @@ def _fit(core: Core, node: NodeOf[Conv2D | Dense], *, copied: bool = False, line
     own = ("lam_armv6m.h",) if planar else ()
     in_place = _is_pointwise(node) and context.c_out <= context.channels and choice.once
     why = _why(choice, scratch, sums, windows=whole is not None) + scaling.said
-    timed = isinstance(op, Conv2D) or sums.bits > 0
-    mix = conv_mix(core, whole or work, choice, context.c_out) if timed else None
+    few = node.ins[1].bits > 0
+    counted = replace(choice, channels=context.channels) if few else choice
+    mix = conv_mix(core, whole or work, counted, context.c_out) if few or isinstance(op, Conv2D) else None
     if mix is not None and whole is not None:
         mix = mix + windows_mix(core, work)
     if mix is not None and sums.less is not None:
@@ -243,6 +244,16 @@ def _fit(core: Core, node: NodeOf[Conv2D | Dense], *, copied: bool = False, line
     code = code_bytes(used, whole or work, choice, context.c_out)
     fit = Fit(context, params, (scratch,), why, headers=(*headers, *own), mix=mix, in_place=in_place)
     return replace(fit, code_bytes=code)
+
+
+def _sums(core: Core, node: NodeOf[Conv2D | Dense]) -> Weighted | None:
+    """Those of a node; of one output with a zero point of its own, in bytes where another kernel has pairs of outputs.
+
+    A pair that is half empty takes as many, and the sum of the inputs as long as the products.
+    """
+    sums = weighted(node, apart=True)
+    alone = sums is not None and sums.less is not None and len(sums.weights) == 1
+    return sums.stored_in(sums.weights[0].size) if sums is not None and alone and core.pair else sums
 
 
 def _fit_copied(core: Core, node: NodeOf[Conv2D | Dense]) -> Fit | None:
@@ -293,7 +304,7 @@ def _context(
         run=run,
         run_step=w.dilation * x.shape[-1],
         unroll=turn_of(core, _work(node)),
-        fields=Fields.holding(sums.bits, min(choice.channels, y.shape[-1])) if sums.bits else None,
+        fields=_fields(core, node, sums, min(choice.channels, y.shape[-1])) if sums.bits else None,
         planar=planar,
         channels=min(choice.channels, y.shape[-1]),
         two_groups=choice.two_groups,
@@ -303,6 +314,12 @@ def _context(
         each_shifted=sums.less is not None,
         rq=rq,
     )
+
+
+def _fields(core: Core, node: NodeOf[Conv2D | Dense], sums: Weighted, channels: int) -> Fields:
+    """Elements that groups of so many channels read, and the channels left over."""
+    work, rest = _work(node), len(sums.weights) % channels
+    return Fields.holding_turns(sums.bits, (channels, rest or channels), work.run, turn_of(core, work))
 
 
 def _with_windows(core: Core, whole: Work, node: NodeOf[Conv2D | Dense], k: BlockedContext) -> BlockedContext:

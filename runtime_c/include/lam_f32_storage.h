@@ -67,6 +67,12 @@ static inline float lam_f32_from_f16(uint16_t half)
 #endif
 }
 
+/* The nearest number that a float16 holds. */
+static inline float lam_f32_as_float16(float x)
+{
+    return lam_f32_from_f16(lam_f32_to_f16(x));
+}
+
 /* The bits of x as a bfloat16, which is the upper half of a float32. */
 static inline uint16_t lam_f32_to_bf16(float x)
 {

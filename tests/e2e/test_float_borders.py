@@ -99,3 +99,24 @@ def test_whole_numbers_beyond_32_bits_are_refused_by_their_number() -> None:
 def test_other_whole_numbers_are_refused_as_before() -> None:
     with pytest.raises(CompileError, match="LAM-GOLDEN-003 x: is int16"):
         codegen.run(network(np.int64, real), WHOLE.astype(np.int16))
+
+
+HALVES = {
+    np.float32: np.array([[3.14159, 65519, 65520, 1e-8, -2.5e-5], [6e-8, -70000, 1e30, 2049, np.nan]], np.float32),
+    np.int32: np.array([[2049, 70000, -2051, 65519, 3]], np.int32),
+}
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_a_cast_to_float16_rounds_once_and_between_float16_nothing_is_lost(dtype: Any) -> None:
+    def there_and_back(net: Net, x: Any) -> Any:
+        half = net.onnx.Cast(x, to=_TYPES.FLOAT16)
+        return net.onnx.Cast(net.onnx.Cast(half, to=_TYPES.FLOAT16), to=_TYPES.FLOAT)
+
+    model = network(dtype, there_and_back)
+    for row in HALVES[dtype]:
+        x = row[None]
+        wanted = of_onnxruntime(model, x)
+        for engine in ("golden", "c"):
+            np.testing.assert_array_equal(codegen.run(model, x, engine), wanted)
+    assert verify(model, samples=2).equal

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from codegen.float32.storage import from_f16, to_f16
 from codegen.ir.quant import Array
 
 Function = Callable[..., Array]
@@ -60,8 +61,14 @@ def shrink(x: Array, bias: Any, lambd: Any) -> Array:
     return np.where(x < -lambd, x + bias, np.where(x > lambd, x - bias, ZERO))
 
 
+def as_float16(x: Array) -> Array:
+    """The nearest number that a float16 holds, halves to even; infinite from 65,520 on."""
+    return from_f16(to_f16(x))
+
+
 EXACT: Mapping[str, Function] = {
     "abs": np.abs,
+    "as_float16": as_float16,
     "ceil": np.ceil,
     "floor": np.floor,
     "hard_sigmoid": hard_sigmoid,

@@ -29,6 +29,9 @@ LIMITS = {
     "cortex-m3": (24_200_000, 5_850_000, 15_800_000, 610_000),
     "rv32imc": (34_200_000, 8_100_000, 22_300_000, 860_000),
 }
+REAL = {"kws": 8_000_000, "ad": 800_000}
+SLOW_REAL = {"resnet8": 36_000_000, "vww": 23_000_000}
+"""In float32 on a Cortex-M4 with its FPU."""
 SMALLEST = (12_700_000, 3_250_000, 9_300_000, 365_000)
 """On a Cortex-M4 with the smallest arena."""
 DEPTHWISE_WINDOWS = {1: 1.9, 2: 2.15}
@@ -78,6 +81,15 @@ def test_each_network_stays_within_its_limit_on_each_chip(network: str, chip: st
     found = profile(network, chip)
     assert found.instructions is not None
     assert found.instructions <= LIMITS[chip][NETWORKS.index(network)]
+
+
+@pytest.mark.parametrize(
+    ("network", "limit"), [*REAL.items(), *(pytest.param(*row, marks=pytest.mark.slow) for row in SLOW_REAL.items())]
+)
+def test_float_networks_stay_within_their_limits(network: str, limit: int) -> None:
+    found = profiled(shared_dir() / "models" / "mlperf_tiny_onnx" / f"{network}_f32.onnx", "cortex-m4")
+    assert found.instructions is not None
+    assert found.instructions <= limit
 
 
 @pytest.mark.slow

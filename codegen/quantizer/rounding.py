@@ -38,13 +38,18 @@ class Grid:
     low: Array
     high: Array
 
+    @property
+    def parts(self) -> tuple[Array, Array, Array]:
+        """What it is made of."""
+        return self.steps, self.low, self.high
+
     def at(self, index: Any) -> Grid:
         """The grid of some of the weights that it is broadcast against."""
-        return Grid(self.steps[index], self.low[index], self.high[index])
+        return Grid(*(a[index] for a in self.parts))
 
     def wide(self, shape: Shape) -> Grid:
         """The same for each weight."""
-        return Grid(*(np.broadcast_to(a, shape) for a in (self.steps, self.low, self.high)))
+        return Grid(*(np.broadcast_to(a, shape) for a in self.parts))
 
     def held(self, wanted: Array) -> Array:
         """The nearest of its whole numbers."""
@@ -103,9 +108,7 @@ def _fed_back(problem: Problem, grid: Grid, damping: float) -> Array:
     damped = np.take_along_axis(np.take_along_axis(damped, order[:, :, None], 1), order[:, None, :], 2)
     carried = np.swapaxes(np.linalg.cholesky(np.linalg.inv(damped)), -1, -2)
     everywhere = np.broadcast_to(order[:, None, :], problem.weights.shape)
-    weights, *ordered = (
-        np.take_along_axis(a, everywhere, 2) for a in (problem.weights, grid.steps, grid.low, grid.high)
-    )
+    weights, *ordered = (np.take_along_axis(a, everywhere, 2) for a in (problem.weights, *grid.parts))
     found = _carry_errors(weights, Grid(*ordered), carried)
     integers = np.empty_like(found)
     np.put_along_axis(integers, everywhere, found, 2)

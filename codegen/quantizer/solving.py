@@ -88,7 +88,7 @@ class _Solving:
         """Of two, the one of less loss for the outputs of each scale; the first where both lose the same."""
         better = found.loss < best.loss
         whole, loss = better[..., None], np.where(better, found.loss, best.loss)
-        grid = Grid(*(np.where(whole, *pair) for pair in zip(_parts(found.grid), _parts(best.grid), strict=True)))
+        grid = Grid(*(np.where(whole, *pair) for pair in zip(found.grid.parts, best.grid.parts, strict=True)))
         return Found(np.where(whole, found.integers, best.integers), grid, loss)
 
     def _tried(self, grid: Grid, effort: Effort) -> Iterator[Found]:
@@ -164,7 +164,3 @@ class _Solving:
         else:
             made.reshape(-1)[self.problem.sharing] = rows[..., 0]
         return made
-
-
-def _parts(grid: Grid) -> tuple[Array, Array, Array]:
-    return grid.steps, grid.low, grid.high

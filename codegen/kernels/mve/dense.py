@@ -441,14 +441,13 @@ def _fit(node: NodeOf[Conv2D | Dense], *, by_pixels: bool, copied: bool = False)
 
 def _sums(node: NodeOf[Conv2D | Dense]) -> Iterator[tuple[Weighted, bool]]:
     """The sums, and whether their weights are packed: lifted, as if with zero points of their own, or with such."""
-    lifted = [_lifted(node, lift) for lift in (LIFT, _BYTES_LIFT)] if node.ins[1].bits else []
-    around, own = lifted or (None, None)
-    if around is not None and around.less is None:
+    around, own = (_lifted(node, lift) if node.ins[1].bits else None for lift in (LIFT, _BYTES_LIFT))
+    around = None if around is None or around.less is not None else around
+    if around is not None:
         yield around, True
     if own is not None:
         yield replace(own, less=np.zeros(len(own.weights), np.int64) if own.less is None else own.less), True
-    packs = own is not None or (around is not None and around.less is None)
-    if not packs and (sums := byte_sums(node)) is not None:
+    if around is None and own is None and (sums := byte_sums(node)) is not None:
         yield sums, False
 
 
@@ -482,13 +481,13 @@ def _context(
     shifted = sums.shift is not None
     own = few and sums.less is not None
     lies = _is_point(node.op) and not (together or copied or unsigned)
-    blocks = -(-weights.shape[0] // LANES)
     raised = own and requant.mode == "single" and not is_fast(requant)
-    found = _costs(inputs, run, blocks, few=few and not own, own=own, shifted=shifted, raised=raised)
-    fills = inputs % CHUNK == 0 or (lies and inputs == _HALF)
+    found = _costs(
+        inputs, run, -(-weights.shape[0] // LANES), few=few and not own, own=own, shifted=shifted, raised=raised
+    )
     steps = weights.shape[0] <= _LONGEST_SUM and not (lies and w.stride * inputs > _LONGEST_STEP)
-    far = raised and not fit(sums.weights.astype(np.int64) << _BYTES_LIFT, 8)
-    if not steps or far or (own and not fills and not _makes_up(sums)):
+    fills = inputs % CHUNK == 0 or (lies and inputs == _HALF)
+    if not steps or (own and not _unpacks(sums, fills=fills, raised=raised)):
         found.pop("columns", None)
     form = _least(found)
     whole = form == "vector" or inputs % CHUNK == 0 or (form == "columns" and inputs == _HALF and (own or not few))
@@ -520,6 +519,12 @@ def _context(
         shifted=shifted,
         bounds=bounds_of(node.outs[0].dtype, requant),
     )
+
+
+def _unpacks(sums: Weighted, *, fills: bool, raised: bool) -> bool:
+    """Whether columns make bytes of weights with zero points: windows that vectors do not fill are made up for."""
+    near = not raised or fit(sums.weights.astype(np.int64) << _BYTES_LIFT, 8)
+    return near and (fills or _makes_up(sums))
 
 
 def _makes_up(sums: Weighted) -> bool:

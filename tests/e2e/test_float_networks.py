@@ -279,6 +279,7 @@ def test_rows_are_streamed_as_those_of_integers_are(name: str) -> None:
     path = shared_dir() / "models" / "mlperf_tiny" / f"{name}_f32.tflite"
     made = compile_file(path, Options(target="cortex-m4", goal="memory", vectors=0))
     assert made.plan.arena_bytes <= ARENAS[name]
+    assert made.manifest["recomputed_macs"] == 0
 
 
 @pytest.mark.slow
@@ -287,6 +288,8 @@ def test_rows_of_a_large_network_are_streamed_too() -> None:
     found = api.inspect(in_float(f"{name}_f32", NETWORKS[name]), "cortex-m7", goal="memory")
     assert found.arena_bytes is not None
     assert found.arena_bytes <= ARENA_OF_MOBILENET
+    assert found.plan is not None
+    assert found.plan.recomputed_macs == 0
 
 
 def test_weights_of_a_dynamic_range_model_are_expanded() -> None:

@@ -273,13 +273,13 @@ def in_float(name: str, make: Callable[[], onnx.ModelProto]) -> Path:
     return path
 
 
-def quantize(source: Path, out: Path) -> None:
-    """Static quantization by ONNX Runtime on random images."""
+def quantize(source: Path, out: Path, drawn: Callable[[], Array] | None = None) -> None:
+    """Static quantization by ONNX Runtime on random images, or on what `drawn` gives."""
     logging.disable(logging.WARNING)  # it advises a preparation that would not change these models
     quantize_static(
         source,
         out,
-        _Images(source),
+        _Images(source, drawn),
         quant_format=QuantFormat.QDQ,
         per_channel=True,
         activation_type=QuantType.QInt8,
@@ -298,18 +298,14 @@ def _folder() -> Path:
 
 
 class _Images(CalibrationDataReader):  # type: ignore[misc]
-    """A few random images for the only input of a model."""
+    """A few random images for the only input of a model, or what a function draws for it."""
 
-    def __init__(self, model: Path) -> None:
+    def __init__(self, model: Path, drawn: Callable[[], Array] | None) -> None:
         port = onnx.load(model, load_external_data=False).graph.input[0]
         self.name = port.name
-        self.shape = [d.dim_value for d in port.type.tensor_type.shape.dim]
-        self.left: Iterator[Array] = self._draw()
-
-    def _draw(self) -> Iterator[Array]:
-        rng = np.random.default_rng(1)
-        for _ in range(SAMPLES):
-            yield rng.standard_normal(self.shape).astype(np.float32)
+        shape, rng = [d.dim_value for d in port.type.tensor_type.shape.dim], np.random.default_rng(1)
+        draw = drawn or (lambda: rng.standard_normal(shape).astype(np.float32))
+        self.left: Iterator[Array] = (draw() for _ in range(SAMPLES))
 
     def get_next(self) -> dict[str, Array] | None:
         found = next(self.left, None)

@@ -18,7 +18,7 @@ from codegen.ir.graph import Graph
 from codegen.ir.plan import Plan
 from codegen.ir.program import Program
 from codegen.ir.verify import verify_graph, verify_plan, verify_program
-from codegen.kernels import choose_kernels, target_problems
+from codegen.kernels import choose_kernels, target_problems, unsaid
 from codegen.lower import lower_plan
 from codegen.options import Options as Options
 from codegen.passes import simplify
@@ -105,7 +105,7 @@ def reach(imported: Graph, target: Target, options: Options, tools: Toolkit = HO
         kernels = choose_kernels(graph, target, tools.table, goal=choose_goal(options, target))
         plan, kernels = plan_in_best_order(graph, kernels, target, options, tools.table)
     except CompileError as error:
-        return Reached(imported, graph, kernels, None, None, (*problems, *error.problems()))
+        return Reached(imported, graph, kernels, None, None, (*problems, *unsaid(error, problems)))
     reached = lowered(imported, plan, kernels, target, options)
     return replace(reached, problems=(*problems, *reached.problems))
 

@@ -87,7 +87,9 @@ class TypeNotOnTarget(CompileError):
     """An element type of the network is not among those of the target."""
 
     code = "LAM-TARGET-008"
-    hint = "choose another target; floats at the interface come with --io-type model"
+    hint = (
+        "choose another target, or quantize the network (lamina quantize); --io-type model has floats at the interface"
+    )
 
 
 class ArenaTooSmall(CompileError):

@@ -3,7 +3,7 @@
 The plan must know what each kernel needs, so that kernels are chosen before it is made.
 """
 
-from codegen.kernels.chip import check_target, left_to_core, target_problems
+from codegen.kernels.chip import check_target, left_to_core, target_problems, unsaid
 from codegen.kernels.choose import (
     choose_kernels,
     fastest_first,
@@ -43,4 +43,5 @@ __all__ = [
     "slim",
     "spare_growth",
     "target_problems",
+    "unsaid",
 ]

@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from codegen.errors import CompileError, ModelRejected, OperatorNotOnTarget, RuleBad, RuleBroken, TypeNotOnTarget
+from codegen.errors import (
+    CompileError,
+    ModelRejected,
+    NoKernel,
+    OperatorNotOnTarget,
+    RuleBad,
+    RuleBroken,
+    TypeNotOnTarget,
+)
 from codegen.ir.graph import Graph
 from codegen.ir.op import NodeView
 from codegen.kernels.table import TABLE, KernelTable
@@ -36,6 +44,12 @@ def target_problems(graph: Graph, target: Target, table: KernelTable = TABLE) ->
     except CompileError as error:
         return error.problems()
     return ()
+
+
+def unsaid(error: CompileError, problems: Sequence[CompileError]) -> list[CompileError]:
+    """What an error adds to these problems of a target: a layer that it refuses needs no kernel."""
+    refused = {problem.where for problem in problems}
+    return [p for p in error.problems() if not (isinstance(p, NoKernel) and p.where in refused)]
 
 
 def left_to_core(graph: Graph, target: Target) -> dict[str, tuple[str, ...]]:

@@ -44,7 +44,7 @@ class Profile:
     (weights included) and `ram_bytes` (arena, state) are what the network adds to a linked image, `stack_bytes` its
     deepest stack; None where the target has no such image.  `cycles` are estimates by the table that `cycles_source`
     names, None when they were not asked for; `mix` is then the share of each kind of instruction.  `notes` say what was
-    asked for and not measured.
+    asked for and not measured.  `is_real`: no integers are rounded, whatever `requant` says.
     """
 
     model: str
@@ -57,6 +57,7 @@ class Profile:
     layers: tuple[ProfiledLayer, ...]
     weights_bytes: int
     arena_bytes: int
+    is_real: bool = False
     instructions: int | None = None
     schedule_instructions: int | None = None
     microseconds: float | None = None
@@ -179,7 +180,10 @@ def _static(p: Profile) -> str:
 
 
 def _totals(p: Profile) -> list[tuple[str, object]]:
-    pairs: list[tuple[str, object]] = [("requant", p.requant), ("plan", p.goal)]
+    pairs: list[tuple[str, object]] = [
+        ("arithmetic", "float32") if p.is_real else ("requant", p.requant),
+        ("plan", p.goal),
+    ]
     pairs += [("compiler", p.flags)] if p.flags else []
     if p.instructions is not None:
         read = "what a hook takes" if p.stack_bytes is None else "reading the timer"

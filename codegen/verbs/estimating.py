@@ -32,6 +32,7 @@ def estimated_profile(compiled: Compiled) -> Profile:
         layers=layers,
         weights_bytes=compiled.program.packed_bytes,
         arena_bytes=compiled.plan.arena_bytes,
+        is_real=compiled.graph.is_real,
     )
     return bare if found is None else _summed(bare, sum(found.values(), Estimate(0, 0, 0)), compiled)
 

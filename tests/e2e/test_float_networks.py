@@ -311,6 +311,9 @@ def test_a_target_without_float_refuses_each_float_layer(tmp_path: Path) -> None
     found = caught.value.problems()
     assert [error.code for error in found] == ["LAM-TARGET-008"] * 3
     assert all("FloatDense needs f32" in error.found for error in found)
+    with pytest.raises(ModelRejected) as caught:
+        compile_file(shared_dir() / "models" / "tflite" / "hello_world_f32.tflite", Options(target="avr"))
+    assert [error.code for error in caught.value.problems()] == ["LAM-TARGET-008"] * 3, "nor is a kernel missed"
 
 
 def of_a_convolution(outputs: int, groups: int, bias: Array) -> bytes:

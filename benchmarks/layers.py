@@ -157,6 +157,7 @@ def _without_weights(net: Net, given: Input) -> Iterator[Any]:
         x, other = given(channels, side, side), given(channels, side, side, also="b")
         yield net.onnx.Add(x, other)
         yield net.onnx.Mul(x, other)
+        yield net.onnx.Mul(x, given(channels, 1, 1, also="b"))
         yield net.onnx.Sigmoid(x)
         yield net.onnx.MaxPool(x, kernel_shape=[2, 2], strides=[2, 2])
         yield net.onnx.AveragePool(x, kernel_shape=[2, 2], strides=[2, 2])

@@ -15,7 +15,15 @@ from codegen.ir.form import Field
 from codegen.ir.op import NodeOf, NodeView
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Shape, row_count, row_elements, row_pixels
-from codegen.kernels.common import RequantContext, channels, range_field, requant_context, requant_fields, requant_takes
+from codegen.kernels.common import (
+    RequantContext,
+    channels,
+    range_field,
+    requant_context,
+    requant_fields,
+    requant_takes,
+    zero_field,
+)
 from codegen.kernels.float32.common import HEADER, UNBOUNDED, Bounds, bound_fields, bounds_of
 from codegen.kernels.float32.functions import function_headers
 from codegen.kernels.kernel import Fit, Kernel
@@ -250,27 +258,27 @@ def _fields(op: Binary) -> tuple[Field, ...]:
         return _mul_fields(op)
     if isinstance(op, SquaredDifference):
         bounds = range_field(op.y_quant.zero_point, op.low, op.high)
-        return (_scaling_field(squared_scalings(op)), _zero_field(op.a.zero_point, op.b.zero_point), bounds)
+        return (_scaling_field(squared_scalings(op)), zero_field(op.a.zero_point, op.b.zero_point), bounds)
     if isinstance(op, Div):
         bounds = range_field(op.y_quant.zero_point, op.low, op.high)
-        return (_scaling_field((op.scaling(),)), _zero_field(op.a.zero_point, op.b.zero_point), bounds)
+        return (_scaling_field((op.scaling(),)), zero_field(op.a.zero_point, op.b.zero_point), bounds)
     if isinstance(op, Compare):
         return _compare_fields(op)
     if isinstance(op, Remainder):
         (ma, da), (mb, db) = op.factors()
         numbers = np.array([ma, da, mb, db, op.down], np.int32)
         about = "factor and bits to the left of each input, then bits to the right"
-        return (Field("scaling", numbers, about=about), _zero_field(op.a.zero_point, op.b.zero_point))
+        return (Field("scaling", numbers, about=about), zero_field(op.a.zero_point, op.b.zero_point))
     if isinstance(op, PRelu):
         bounds = range_field(op.y_quant.zero_point, op.y_dtype.low, op.y_dtype.high)
-        return (_scaling_field(prelu_scalings(op)), _zero_field(op.x.zero_point, op.slope.zero_point), bounds)
+        return (_scaling_field(prelu_scalings(op)), zero_field(op.x.zero_point, op.slope.zero_point), bounds)
     return ()
 
 
 def _compare_fields(op: Compare) -> tuple[Field, ...]:
     if op.a is None or op.b is None:
         return ()
-    return (_scaling_field(op.scalings()), _zero_field(op.a.zero_point, op.b.zero_point))
+    return (_scaling_field(op.scalings()), zero_field(op.a.zero_point, op.b.zero_point))
 
 
 def _scaling_field(scalings: tuple[tuple[int, int], ...]) -> Field:
@@ -278,12 +286,8 @@ def _scaling_field(scalings: tuple[tuple[int, int], ...]) -> Field:
     return Field("scaling", np.array(scalings, np.int32).reshape(-1), about="multiplier, exponent; step by step")
 
 
-def _zero_field(a: int, b: int) -> Field:
-    return Field("zero", np.array([a, b], np.int32), about="zero points of the inputs")
-
-
 def _mul_fields(op: Mul) -> tuple[Field, ...]:
-    return (*requant_fields(op.requant), _zero_field(op.a_zero_point, op.b_zero_point))
+    return (*requant_fields(op.requant), zero_field(op.a_zero_point, op.b_zero_point))
 
 
 _SUM = "ma, mb, offset, places: y = ((ma * a + mb * b + offset) >> places) + zero point, then limited"
@@ -303,7 +307,7 @@ def _add_fields(op: Add, node: NodeView) -> tuple[Field, ...]:
     if op.formula == "single" and is_wide(op, node.ins):
         return _wide_fields(op)
     bounds = range_field(op.y_quant.zero_point, op.low, op.high)
-    zeros = _zero_field(op.a.zero_point, op.b.zero_point)
+    zeros = zero_field(op.a.zero_point, op.b.zero_point)
     if op.formula == "single":
         ma, mb, shift = op.single_steps()
         mb *= op.sign
@@ -322,7 +326,7 @@ def _wide_fields(op: Add) -> tuple[Field, ...]:
     ma, mb, shift = op.single_steps((DType.S16,))
     bounds = range_field(op.y_quant.zero_point, op.low, op.high)
     factors = Field("factor", np.array([ma, mb * op.sign, shift], np.int32), about="of each input, then a right shift")
-    return (factors, _zero_field(op.a.zero_point, op.b.zero_point), bounds)
+    return (factors, zero_field(op.a.zero_point, op.b.zero_point), bounds)
 
 
 _OPS: tuple[type[Binary], ...] = get_args(Binary)

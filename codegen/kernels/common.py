@@ -81,6 +81,11 @@ def range_field(zero_point: int, low: int, high: int, *, saturates: bool = False
     return Field("range", np.array([zero_point, low, high], np.int32), record="lam_range", about=about)
 
 
+def zero_field(a: int, b: int) -> Field:
+    """Params `zero`, of an operator on two tensors."""
+    return Field("zero", np.array([a, b], np.int32), about="zero points of the inputs")
+
+
 def _takes_64_bits(requant: Requant) -> bool:
     """Whether the golden model takes accumulators of more than 32 bits (ops/requantize.py: scaled)."""
     if requant.mode == "ort":

@@ -5,11 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from codegen.ir.op import NodeView
+from codegen.ir.shape import Shape, row_count, row_pixels
+from codegen.kernels.common import channels
 
 
 def sides(node: NodeView, names: Sequence[str]) -> list[str]:
     """The C expression of each input, a parameter of its name where it is known."""
     return [_side(node, index, name) for index, name in enumerate(names)]
+
+
+def pixel_steps(node: NodeView) -> tuple[int, ...] | None:
+    """Elements of each input from pixel to pixel: 0 of one pixel that all of the output meet; None of other inputs."""
+    y = node.outs[0].shape
+    found = [channels(y) if x.shape == y else 0 if _is_pixel(x.shape, y) else None for x in node.ins]
+    steps = tuple(step for step in found if step is not None)
+    return steps if len(steps) == len(found) and any(steps) else None
+
+
+def _is_pixel(x: Shape, y: Shape) -> bool:
+    return row_count(x) == row_pixels(x) == 1 and channels(x) == channels(y)
 
 
 def _side(node: NodeView, index: int, name: str) -> str:

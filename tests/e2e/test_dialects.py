@@ -38,8 +38,8 @@ SPREAD = (
 READ = 649
 """Of all files, at least."""
 
-IN_C = 25
-"""Of so many files the C of one is compared with golden; there are 39 settings of a network, and so all take turns."""
+SHARES = 8
+"""Parts in which the C of all files is compared with golden: one test would have no second process."""
 
 MOST_STEPS = 2
 """Of a whole network, where errors of a step meet.  With 16 bits ONNX Runtime is as far from what float64 gives."""
@@ -102,10 +102,11 @@ def test_a_network_is_within_two_steps_of_onnxruntime(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_spread_of_the_networks_is_golden_in_c() -> None:
+@pytest.mark.parametrize("share", range(SHARES))
+def test_every_network_that_is_read_is_golden_in_c(share: int) -> None:
     wrong: dict[str, str] = {}
     tried = 0
-    for path in sorted(folder().glob("*.onnx"))[::IN_C]:
+    for path in sorted(folder().glob("*.onnx"))[share::SHARES]:
         try:
             found = verify(path, samples=1)
         except CompileError as error:
@@ -115,7 +116,7 @@ def test_a_spread_of_the_networks_is_golden_in_c() -> None:
         tried += 1
         wrong |= {path.stem: found.first_difference.text()} if found.first_difference else {}
     assert wrong == {}
-    assert tried >= READ // IN_C
+    assert tried >= 0.9 * READ // SHARES
 
 
 @pytest.mark.slow

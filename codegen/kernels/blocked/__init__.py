@@ -8,17 +8,19 @@ from codegen.kernels.blocked.cores import CORES
 from codegen.kernels.blocked.depthwise import blocked_depthwise, lined_depthwise
 from codegen.kernels.blocked.groups import GROUP_PAIRS
 from codegen.kernels.blocked.pairs import blocked_pairs
+from codegen.kernels.blocked.product import BLOCKED_PRODUCT
 from codegen.kernels.blocked.winograd import blocked_winograd
 from codegen.kernels.kernel import Kernel
 
 BLOCKED: tuple[Kernel[Any], ...] = (
     BLOCKED_ADD,
+    BLOCKED_PRODUCT,
     GROUP_PAIRS,
     *(kernel for core in CORES.values() if core.pair for kernel in blocked_pairs(core)),
     *(blocked_depthwise(core) for core in CORES.values()),
     *(kernel for core in CORES.values() for kernel in blocked_conv(core)),
 )
-"""In the order in which they are tried; but for sums, each is for one kind of core."""
+"""In the order in which they are tried; but for sums and products of two tensors, each is for one kind of core."""
 
 BLOCKED_FASTER: tuple[Kernel[Any], ...] = (
     *(blocked_winograd(CORES[name]) for name in ("armv7m", "rv32")),

@@ -1,4 +1,7 @@
-"""Sums, differences and products of two computed tensors of bytes that lie alike, sixteen elements at a time."""
+"""Sums, differences and products of two computed tensors of bytes, sixteen elements at a time.
+
+They lie alike, or one is a pixel that all pixels of the other meet.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from codegen.kernels.common import range_field
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.lanes.common import Processor, factor_fields, mode_name, takes_factors
 from codegen.kernels.plane import plane_of
+from codegen.kernels.sides import pixel_steps
 from codegen.kernels.weighted import BYTES
 from codegen.ops import Add, Mul
 from codegen.records import record
@@ -22,7 +26,7 @@ _LARGEST_PRODUCT = 255 * 255
 
 @record
 class LanesBinaryContext:
-    """Literals: the operator, a product's mode, the types, elements of a pixel."""
+    """Literals: the operator, a product's mode, the types, elements of a pixel; of each input those to the next one."""
 
     op: str
     mode: str
@@ -31,16 +35,18 @@ class LanesBinaryContext:
     b_signed: bool
     type: str
     channels: int
+    steps: tuple[int, ...]
 
 
 def _fit(on: Processor, node: NodeOf[Add | Mul]) -> Fit | None:
     op, y = node.op, node.outs[0]
     if node.dynamic != (0, 1) or y.dtype not in BYTES:
         return None
-    if any(x.shape != y.shape or x.dtype not in BYTES for x in node.ins):
+    steps = pixel_steps(node)
+    if steps is None or any(x.dtype not in BYTES for x in node.ins):
         return None
     params = _sum_params(node, op) if isinstance(op, Add) else _product_params(op, y.dtype)
-    return Fit(_context(node), params, why=f"{on.name}: 16 elements at a time") if params else None
+    return Fit(_context(node, steps), params, why=f"{on.name}: 16 elements at a time") if params else None
 
 
 def _sum_params(node: NodeView, op: Add) -> tuple[Field, ...]:
@@ -57,7 +63,7 @@ def _product_params(op: Mul, y: DType) -> tuple[Field, ...]:
     return (*factor_fields(op.requant, _LARGEST_PRODUCT), Field("zero", zeros))
 
 
-def _context(node: NodeOf[Add | Mul]) -> LanesBinaryContext:
+def _context(node: NodeOf[Add | Mul], steps: tuple[int, ...]) -> LanesBinaryContext:
     op, y = node.op, node.outs[0]
     limits = op if isinstance(op, Add) else op.requant
     return LanesBinaryContext(
@@ -68,6 +74,7 @@ def _context(node: NodeOf[Add | Mul]) -> LanesBinaryContext:
         b_signed=node.ins[1].dtype is DType.S8,
         type=y.dtype.name,
         channels=y.shape[-1] if y.shape else 1,
+        steps=steps,
     )
 
 

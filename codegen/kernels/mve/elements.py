@@ -1,4 +1,7 @@
-"""Elementwise operators on 8-bit values: sums and products of two computed tensors, tables, limits."""
+"""Elementwise operators on 8-bit values: sums and products of two computed tensors, tables, limits.
+
+Tensors are of one shape, or one of them is a pixel that all pixels of the other meet.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from codegen.kernels.common import channels
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.mve.common import MVE, is_fast, lane_factors
 from codegen.kernels.plane import plane_of
+from codegen.kernels.sides import pixel_steps
 from codegen.kernels.unary import byte_table
 from codegen.kernels.weighted import BYTES
 from codegen.ops import Add, Clamp, Lut, Mul
@@ -21,17 +25,18 @@ _HEADERS = ("lam_mve_elements.h",)
 
 @record
 class MveBinaryContext:
-    """Literals of a sum, or of a product and its mode."""
+    """Literals of a sum, or of a product and its mode; elements of each input per pixel, 0 of one that stays."""
 
     form: str
     mode: str
     unsigned: bool
     channels: int
+    steps: tuple[int, ...]
 
     @property
     def told(self) -> Told:
-        """The number of elements, which is asked for once."""
-        return Told(("channels",), row=1.0)
+        """The number of elements, which is asked for once, of tensors of one shape."""
+        return Told(("channels",) if all(self.steps) else (), row=1.0)
 
 
 @record
@@ -53,20 +58,21 @@ def _fit_binary(node: NodeOf[Add | Mul]) -> Fit | None:
     op = node.op
     if node.dynamic != (0, 1) or not _bytes_alike(node):
         return None
-    if node.ins[0].shape != node.ins[1].shape or node.ins[0].shape != node.outs[0].shape:
+    steps = pixel_steps(node)
+    numbers = [] if steps is None else _sum(node, op) if isinstance(op, Add) else _product(op)
+    if steps is None or not numbers:
         return None
-    numbers = _sum(node, op) if isinstance(op, Add) else _product(op)
-    fields = (Field("numbers", np.array(numbers, np.int32)),)
-    return Fit(_binary_context(node), fields, why=_why(4)) if numbers else None
+    return Fit(_binary_context(node, steps), (Field("numbers", np.array(numbers, np.int32)),), why=_why(4))
 
 
-def _binary_context(node: NodeOf[Add | Mul]) -> MveBinaryContext:
+def _binary_context(node: NodeOf[Add | Mul], steps: tuple[int, ...]) -> MveBinaryContext:
     op = node.op
     return MveBinaryContext(
         form="mul" if isinstance(op, Mul) else "add",
         mode=op.requant.mode if isinstance(op, Mul) else "",
         unsigned=node.ins[0].dtype is DType.U8,
         channels=channels(node.outs[0].shape),
+        steps=steps,
     )
 
 

@@ -109,7 +109,7 @@ def mean(x: Quant, low: int) -> AveragePool2D:
     ("first", "second", "inputs"),
     [
         (add(A, B), add(B, A, -1), 2),
-        (mul(3, 0.01), mul(-8, 0.5), 2),
+        (mul(3, 0.01), mul(-8, 0.05), 2),
         (mean(A, -128), mean(B, 5), 1),
         (GlobalAveragePool(A, B, S8, -128, 127, "ort"), GlobalAveragePool(B, A, S8, 0, 9, "ort"), 1),
         (Lut(tuple(range(-128, 128)), S8, A, "a"), Lut(tuple(range(127, -129, -1)), S8, B, "b"), 1),

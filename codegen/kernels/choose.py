@@ -6,9 +6,10 @@ Fast kernels fill channels and taps of their weights.  By default the parameters
 the least ones that kernels of the level have, or by 512 bytes where that is more, so that small networks are not kept
 from fast kernels by a few bytes: the layers that would gain least per added byte get their tightest kernel instead.
 Goal `speed` allows a quarter, and asks kernels of wide weights too where they come beside the others and flash has
-room; `size` allows the 2 % alone.  By default a layer has wide weights, or larger factors, too where that pays in
-proportion: where the share of the network's cycles that it saves is no less than three quarters of the share of its
-flash that it adds.  Longer blocks of the same kernel are weighed likewise, or may add a kilobyte of code in all.
+room; `size` allows the 2 % alone.  By default a layer has the fast kernel, wide weights, or larger factors, too where
+that pays in proportion: where the share of the network's cycles that it saves is no less than three quarters of the
+share of its flash that it adds.  Of kernels that do not say what they take, the share of its products counts.  Longer
+blocks of the same kernel are weighed likewise, or may add a kilobyte of code in all.
 Weights of few bits count as bytes there, and their layers get the fastest kernel.
 A target that says `weights.expand` has no such limit.
 """
@@ -66,9 +67,9 @@ def choose_kernels(
     Raises with every node that has none.
     """
     chosen = _chosen(graph, target, target.isa, table, goal)
-    if target.isa not in BESIDE or goal not in ("balanced", "speed"):
+    if goal not in ("balanced", "speed"):
         return chosen
-    if goal == "speed" and target.dma is None:
+    if goal == "speed" and target.isa in BESIDE and target.dma is None:
         wide = _chosen(graph, target, BESIDE[target.isa], table, goal)
     else:
         wide = {**chosen, **_paying(graph, target, chosen, table)}
@@ -81,10 +82,11 @@ class _Offer:
     """Forms of layers that one function serves, by node index, in place of the chosen ones.
 
     For `saved` cycles they take `params` more bytes of parameters, and of code what longer blocks of the same
-    kernel are.
+    kernel are.  `counted`: kernels say what they take; else all that their layers' products would is `saved`.
     """
 
     forms: Mapping[int, Form]
+    counted: bool
     saved: float
     params: int
     code: int
@@ -111,7 +113,8 @@ def _paying(graph: Graph, target: Target, chosen: Mapping[int, Form], table: Ker
 
 def _said(offer: _Offer, work: float, flash: int) -> str:
     share = (offer.params + offer.code) / flash
-    return f"saves {offer.saved / work:.1%} of the network's cycles for {share:.1%} more flash"
+    what = ("saves", "cycles") if offer.counted else ("makes", "products")
+    return f"{what[0]} {offer.saved / work:.1%} of the network's {what[1]} for {share:.1%} more flash"
 
 
 def _within_spare(offers: Sequence[_Offer]) -> Sequence[_Offer]:
@@ -142,12 +145,13 @@ def _offers(
 def _offer(
     views: Mapping[int, NodeView], cycles: Cycles | None, chosen: Mapping[int, Form], forms: Mapping[int, Form]
 ) -> _Offer:
-    saved = sum(_cycles(views[i], chosen[i], cycles) - _cycles(views[i], form, cycles) for i, form in forms.items())
+    saved = float(sum(_saved(views[i], chosen[i], form, cycles) for i, form in forms.items()))
     params = sum(form.params_bytes - chosen[i].params_bytes for i, form in forms.items())
     i, form = next(iter(forms.items()))
+    counted = form.mix is not None and chosen[i].mix is not None
     if form.kernel != chosen[i].kernel:
-        return _Offer(forms, saved, params + _WIDER_FUNCTION_BYTES, 0)
-    return _Offer(forms, saved, params, form.code_bytes - chosen[i].code_bytes)
+        return _Offer(forms, counted, saved, params + _WIDER_FUNCTION_BYTES, 0)
+    return _Offer(forms, counted, saved, params, form.code_bytes - chosen[i].code_bytes)
 
 
 def _flash_bytes(forms: Collection[Form]) -> int:
@@ -159,15 +163,17 @@ def _flash_bytes(forms: Collection[Form]) -> int:
 def _faster(view: NodeView, chosen: Form, target: Target, table: KernelTable) -> Sequence[Form]:
     """The forms that take fewer cycles than the chosen one, for which they take more flash, the fastest first.
 
-    Parameters that are read through a buffer, or copied to a scratchpad, stay as they are.
+    Of forms that do not say what they take the first one of the table.  Parameters that are read through a buffer, or
+    copied to a scratchpad, stay as they are.
     """
-    if chosen.mix is None:
-        return []
-    most = estimated_cycles(chosen.mix, target.cycles)
     free = target.dma is None and target.weights.buffer_bytes is None
+    fitting = [*table.fitting(view, FEATURES[BESIDE.get(target.isa, target.isa)])]
+    if fitting[0].mix is None or chosen.mix is None:
+        return fitting[:1] if free and fitting[0].params_bytes > chosen.params_bytes else []
+    most = estimated_cycles(chosen.mix, target.cycles)
     timed = [
         (estimated_cycles(form.mix, target.cycles), form)
-        for form in table.fitting(view, FEATURES[BESIDE[target.isa]])
+        for form in fitting
         if form.mix is not None and (free or form.params_bytes <= chosen.params_bytes)
     ]
     return [form for cycles, form in sorted(timed, key=lambda pair: pair[0]) if cycles < most]

@@ -1,5 +1,5 @@
 """Packing may fill channels and taps, but the weights of a model grow by 2 % or 512 bytes at most, unless the target or
-the goal allows more, or wide weights pay for it.
+the goal allows more, or a layer pays for it with the time that it saves.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def test_packed_weights_are_hardly_larger(model: str) -> None:
 
 
 def paid_for(graph: Graph, forms: Mapping[int, Form]) -> int:
-    """What wide weights add to layers that pay for it with instructions, as their kernel's reason says."""
-    paid = {i: form for i, form in forms.items() if "of the network's cycles for" in form.why}
+    """What is added to layers that pay for it with the time that they save, as their kernel's reason says."""
+    paid = {i: form for i, form in forms.items() if form.why.endswith("more flash")}
     return sum(packing_growth(form, graph.view(graph.nodes[i])) for i, form in paid.items())
 
 
@@ -121,6 +121,19 @@ def test_a_small_network_has_its_fast_kernels() -> None:
     packed = [packed_bytes(choose_kernels(graph, target, goal=goal)) for goal in ("size", "balanced", "speed")]
     assert packed[0] < packed[1] <= packed[0] + max(packed[0] * MOST, SPARE_BYTES)
     assert packed[2] <= packed[0] * (1 + FOR_SPEED)
+
+
+def test_a_layer_pays_for_its_kernel_where_the_two_percent_are_spent() -> None:
+    """The last convolution of espcn on Helium, 891 bytes of which 810 are left: two fifths of the time without."""
+    target = load_target("cortex-m55")
+    graph = graph_of("onnx/espcn_x3_qdq.onnx", target.name)
+    kernels = {
+        goal: {graph.nodes[i].name: form for i, form in choose_kernels(graph, target, goal=goal).items()}
+        for goal in ("size", "balanced")
+    }
+    assert kernels["size"]["Conv_6"].kernel == "blocked_conv"
+    assert kernels["balanced"]["Conv_6"].kernel == "mve_conv2d"
+    assert "of the network's products for" in kernels["balanced"]["Conv_6"].why
 
 
 def _blocked(graph: Graph, target: Target, goal: str) -> list[str]:

@@ -45,6 +45,11 @@ def from_bf16(upper: Uint16Array) -> Float32Array:
     return from_bits(upper.astype(np.int64) << 16)
 
 
+def as_bfloat16(x: Float32Array) -> Float32Array:
+    """The nearest numbers that bfloat16 holds, halves to even."""
+    return from_bf16(to_bf16(x))
+
+
 def to_integer(x: Float32Array, dtype: Any) -> npt.NDArray[Any]:
     """Each number cut towards zero and limited to what an integer type of at most 32 bits holds; NaN is 0."""
     limits = np.iinfo(dtype)

@@ -103,17 +103,24 @@ def test_other_whole_numbers_are_refused_as_before() -> None:
 
 HALVES = {
     np.float32: np.array([[3.14159, 65519, 65520, 1e-8, -2.5e-5], [6e-8, -70000, 1e30, 2049, np.nan]], np.float32),
+    np.int16: np.array([[2049, 32767, -2051, 255, 3]], np.int16),
     np.int32: np.array([[2049, 70000, -2051, 65519, 3]], np.int32),
 }
 
 
-@pytest.mark.parametrize("dtype", HALVES)
-def test_a_cast_to_float16_rounds_once_and_between_float16_nothing_is_lost(dtype: Any) -> None:
-    def there_and_back(net: Net, x: Any) -> Any:
-        half = net.onnx.Cast(x, to=_TYPES.FLOAT16)
-        return net.onnx.Cast(net.onnx.Cast(half, to=_TYPES.FLOAT16), to=_TYPES.FLOAT)
+def through(half: int) -> Made:
+    """Cast to a float of 16 bits, once more, and back."""
 
-    model = network(dtype, there_and_back)
+    def there_and_back(net: Net, x: Any) -> Any:
+        return net.onnx.Cast(net.onnx.Cast(net.onnx.Cast(x, to=half), to=half), to=_TYPES.FLOAT)
+
+    return there_and_back
+
+
+@pytest.mark.parametrize("half", [_TYPES.FLOAT16, _TYPES.BFLOAT16])
+@pytest.mark.parametrize("dtype", HALVES)
+def test_a_cast_to_16_bits_rounds_once_and_between_them_nothing_is_lost(dtype: Any, half: int) -> None:
+    model = network(dtype, through(half))
     for row in HALVES[dtype]:
         x = row[None]
         wanted = of_onnxruntime(model, x)

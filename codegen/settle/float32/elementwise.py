@@ -179,11 +179,11 @@ def chosen(w: Writer, flag: str, a: str, b: str) -> str:
 
 
 def cast(ctx: Context, node: RealNode, op: real.Cast) -> Sequence[State]:
-    """The numbers in another type; truth values are what is not 0, and float16 are float32 rounded to these once."""
+    """The numbers in another type; truth values are what is not 0, and floats of 16 bits are float32 rounded once."""
     w = Writer(ctx, node)
     x = w.input(0)
-    if op.to == "float16" and w.model_type(0).name in _ROUNDED_TO_HALF:
-        return w.done(w.apply(FloatUnary("as_float16"), w.cast(x, DType.F32)))
+    if op.rounds(w.model_type(0)):
+        return w.done(w.apply(FloatUnary(f"as_{op.to}"), w.cast(x, DType.F32)))
     if op.to == "bool" and w.model_type(0).kind != "b":
         return w.done(w.apply(Compare("!=", None, None), x, w.const(np.zeros((), w.type(x).dtype.numpy))))
     return w.done(x)
@@ -233,9 +233,6 @@ def bit_cast(ctx: Context, node: RealNode, op: bits.BitCast) -> Sequence[State]:
         x = w.apply(CastOp(DType.F32 if to == np.float32 else DType.S32, bits=True), x)
     return w.done(x)
 
-
-_ROUNDED_TO_HALF = ("float32", "float64", "int32", "int64", "uint32", "uint64", "int16", "uint16")
-"""Types with numbers that float16 does not hold."""
 
 RULES: Family = (
     Rule(bits.BitCast, bit_cast),

@@ -16,6 +16,7 @@ from codegen.ir.element import element_name, element_type, is_bfloat16
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ops.functions import FUNCTIONS
+from codegen.ops.whole import whole_power
 from codegen.real.broadcast import broadcast
 from codegen.records import record
 
@@ -65,6 +66,13 @@ def _towards_zero(a: Array, b: Array) -> Array:
     return np.asarray((np.sign(a) * np.sign(b) * (np.abs(a) // np.where(b == 0, 1, np.abs(b)))).astype(a.dtype))
 
 
+def _power(a: Array, b: Array) -> Array:
+    """Of whole numbers what wraps around, and quotients towards zero."""
+    kind = np.result_type(a, b)
+    power = np.power if kind.kind == "f" else whole_power
+    return np.asarray(power(a.astype(kind), b.astype(kind))).astype(a.dtype)
+
+
 ARITHMETIC: Mapping[str, Callable[[Array, Array], Any]] = {
     "Add": np.add,
     "And": np.logical_and,
@@ -85,7 +93,7 @@ ARITHMETIC: Mapping[str, Callable[[Array, Array], Any]] = {
     "Mul": np.multiply,
     "NotEqual": np.not_equal,
     "Or": np.logical_or,
-    "Pow": lambda a, b: np.power(a, b.astype(np.result_type(a, b))).astype(a.dtype),
+    "Pow": _power,
     "ShiftLeft": np.left_shift,
     "ShiftRight": np.right_shift,
     "SquaredDifference": lambda a, b: np.square(a - b),

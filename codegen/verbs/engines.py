@@ -38,7 +38,7 @@ from codegen.verbs.tflite_engines import RUNTIMES, TfliteEngine
 
 _IN_NUMPY = "onnxruntime is not installed: computed in numpy, as a RealGraph"
 _OF_ITS_OWN = "operators join that onnxruntime does not know: computed in numpy, as a RealGraph"
-_SHORT = "onnxruntime computes few operators of bfloat16 on this machine: in numpy, as a RealGraph"
+_SHORT = "onnxruntime has few operators of bfloat16 for a CPU: computed in numpy, as a RealGraph"
 _BRIEF = "-O1"
 """How C is optimised of which few samples are asked: it compiles in two thirds of the time."""
 ENGINES = ("golden", "c", "float", *RUNTIMES)

@@ -65,7 +65,7 @@ ONNX = (
 
 @pytest.mark.parametrize(
     ("half", "note"),
-    [(TensorProto.FLOAT16, ""), (TensorProto.BFLOAT16, "onnxruntime computes few operators of bfloat16")],
+    [(TensorProto.FLOAT16, ""), (TensorProto.BFLOAT16, "onnxruntime has few operators of bfloat16")],
 )
 def test_a_model_of_floats_of_16_bits_runs(half: int, note: str, tmp_path: Path) -> None:
     text = f"""<ir_version: 9, opset_import: ["" : 20]> g ({_SPOKEN[half]}[1,3] x) => ({_SPOKEN[half]}[1,3] y)

@@ -173,13 +173,13 @@ def rows_used(found: np.ndarray, wanted: np.ndarray, case: NodeTest) -> np.ndarr
     return found[: len(wanted)] if left.size and (left == UNUSED).all() else found
 
 
-def compared(found: np.ndarray, wanted: np.ndarray, case: NodeTest) -> np.ndarray:
+def as_said(found: np.ndarray, wanted: np.ndarray, case: NodeTest) -> np.ndarray:
     """Of a result what a test says: its rows, rounded where that is of bfloat16."""
     return as_typed(rows_used(found, wanted, case), wanted.dtype)
 
 
 def _agree(found: np.ndarray, wanted: np.ndarray, case: NodeTest) -> bool:
-    found = compared(found, wanted, case)
+    found = as_said(found, wanted, case)
     if (found.shape, found.dtype) != (wanted.shape, wanted.dtype):
         return False
     half = 2e-2 if wanted.dtype == np.float16 else 1e-5

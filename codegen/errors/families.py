@@ -35,11 +35,11 @@ class NotATensor(_Family, TypeUnsupported):
 
 
 class NumbersUnsupported(_Family, TypeUnsupported):
-    """The model computes with bfloat16, float8, float4 or complex numbers; the golden model and the C have float32."""
+    """The model computes with float8, float4 or complex numbers; the golden model and the C have float32."""
 
     code = "LAM-IMPORT-072"
     reason = "the golden model and the C have no arithmetic of these numbers, but of float32"
-    hint = "export the model in float32 or float16; `--float-weights bf16` stores float32 weights in 16 bits"
+    hint = "export the model in float32, float16 or bfloat16; `--float-weights s8` stores float32 weights in 8 bits"
 
 
 class RandomUnsupported(_Family, OperatorUnknown):

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from codegen.float32.arrays import Float32Array
-from codegen.float32.words import INFINITY, NAN, SIGN, bits_of, from_bits
+from codegen.float32.words import INFINITY, NAN, SIGN, bits_of
 
 Uint16Array = npt.NDArray[np.uint16]
 
@@ -33,16 +33,20 @@ def from_f16(half: Uint16Array) -> Float32Array:
 
 def to_bf16(x: Float32Array) -> Uint16Array:
     """The bits of each number as a bfloat16, which is the upper half of a float32."""
-    bits = bits_of(x)
-    size = bits & ~SIGN
-    rounded = (size + 0x7FFF + ((size >> 16) & 1)) >> 16
-    rounded = np.where(size > INFINITY, NAN >> 16, rounded)
-    return (((bits >> 16) & 0x8000) | rounded).astype(np.uint16)
+    bits = x.view(np.uint32)
+    size = bits & (SIGN - 1)
+    rounded = np.where(size > INFINITY, NAN >> 16, (size + 0x7FFF + ((size >> 16) & 1)) >> 16)
+    return np.asarray(((bits >> 16) & 0x8000) | rounded).astype(np.uint16)
 
 
 def from_bf16(upper: Uint16Array) -> Float32Array:
     """The numbers that have these bits as bfloat16: exact."""
-    return from_bits(upper.astype(np.int64) << 16)
+    return np.asarray(upper.astype(np.uint32) << np.uint32(16)).view(np.float32)
+
+
+def as_bfloat16(x: Float32Array) -> Float32Array:
+    """The nearest numbers that bfloat16 holds, halves to even."""
+    return from_bf16(to_bf16(x))
 
 
 def to_integer(x: Float32Array, dtype: Any) -> npt.NDArray[Any]:

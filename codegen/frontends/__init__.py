@@ -3,6 +3,7 @@
 from codegen.frontends.files import is_caffe, is_tflite
 from codegen.frontends.models import (
     REQUANT_KEY,
+    has_bfloat16,
     has_integer_kernels,
     import_model,
     is_onnx,
@@ -22,6 +23,7 @@ __all__ = [
     "REQUANT_KEY",
     "Survey",
     "Vocabulary",
+    "has_bfloat16",
     "has_integer_kernels",
     "import_model",
     "is_caffe",

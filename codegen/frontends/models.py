@@ -180,6 +180,15 @@ def has_integer_kernels(path: Path) -> bool:
     return of_onnx(path)
 
 
+def has_bfloat16(path: Path) -> bool:
+    """Whether tensors of an ONNX model are of bfloat16."""
+    if not is_onnx(path):
+        return False
+    from codegen.frontends.onnx import has_bfloat16 as of_onnx
+
+    return of_onnx(path)
+
+
 def own_mode(path: Path) -> Mode | None:
     """The requantization mode that the file's format implies, or its metadata name; None leaves it to the target."""
     if is_tflite(path):

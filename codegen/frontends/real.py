@@ -17,10 +17,12 @@ import numpy as np
 
 from codegen.errors import FoldFailed, ModelTooLarge
 from codegen.frontends.folding import Budget, evaluated
+from codegen.ir.element import is_bfloat16
 from codegen.ir.quant import Array
 from codegen.ir.real import RealNode, RealOp, RealState, RealType, RealValue, Stored
 from codegen.real.engine import numbers_of
 from codegen.real.movement import Concat, Expand, Gather, Reshape, Slice, Tile, Transpose
+from codegen.real.storage import as_typed
 from codegen.settle.builder import MAX_ELEMENTS, MAX_RANK
 
 _MOVING = (Concat, Expand, Gather, Reshape, Slice, Tile, Transpose)
@@ -90,7 +92,7 @@ class RealBuilder:
     def constant(self, name: str, array: Array, stored: Stored | None = None) -> str:
         """A new constant; integers where it is stored."""
         kind = RealType(array.shape) if stored else RealType(array.shape, array.dtype)
-        return self._add(RealValue(self.free_name(name), kind, array, stored))
+        return self._add(RealValue(self.free_name(name), kind, as_typed(array, array.dtype), stored))
 
     def write(
         self,
@@ -113,7 +115,7 @@ class RealBuilder:
             if math.prod(kind.shape) > MAX_ELEMENTS or len(kind.shape) > MAX_RANK:
                 raise ModelTooLarge(f"a tensor of shape {list(kind.shape[: MAX_RANK + 1])}", where=node.where)
         if self._is_known(op, inputs, stored):
-            return self._folded(op, inputs, node, names)
+            return self._folded(op, inputs, node, names, types)
         if all(0 in kind.shape for kind in types) and stored is None:
             return tuple(self.constant(n, np.zeros(t.shape, t.dtype)) for n, t in zip(names, types, strict=False))
         names = [*names, *(f"{names[0]}:{i}" for i in range(len(names), len(types)))]
@@ -131,7 +133,9 @@ class RealBuilder:
         rounds = stored is not None or any(v.stored is not None for v in sources)
         return self._folds_stored or not rounds or (isinstance(op, _MOVING) and len(sources) == 1)
 
-    def _folded(self, op: RealOp, inputs: Sequence[str], node: Spoken, names: Sequence[str]) -> tuple[str, ...]:
+    def _folded(
+        self, op: RealOp, inputs: Sequence[str], node: Spoken, names: Sequence[str], types: Sequence[RealType]
+    ) -> tuple[str, ...]:
         sources = [self.values[i] for i in inputs]
         first = sources[0]
         if isinstance(op, _MOVING) and first.stored is not None and len(inputs) == 1:
@@ -139,6 +143,7 @@ class RealBuilder:
         arrays = [numbers_of(v) for v in sources]
         results = evaluated(lambda: op.evaluate(arrays), lambda: 0, node.where)
         self._budget.charge(results, node.where)
+        results = tuple(a.view(t.dtype) if is_bfloat16(t.dtype) else a for a, t in zip(results, types, strict=True))
         made = tuple(self.constant(n, a) for n, a in zip(names, results, strict=False))
         if isinstance(op, _MOVING) and inputs[0] in self.bits:
             self.bits[made[0]] = self.bits[inputs[0]]

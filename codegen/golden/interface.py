@@ -118,8 +118,9 @@ class Port(Protocol):
 def in_model_type(array: Array, port: Port) -> Array:
     """The array in the input's element type.
 
-    Real numbers become the nearest float32.  Whole numbers of 32 and 64 bits are taken for an input of int32, as which
-    the network has both, and truth values for one of uint8.  Everything else has the input's type already.
+    Real numbers become the nearest ones of it; a network has float32.  Whole numbers of 32 and 64 bits are taken for an
+    input of int32, as which the network has both, and truth values for one of uint8.  Everything else has the input's
+    type already.
 
     Raises:
         FeedTypeWrong: LAM-GOLDEN-003, integers for an input of real numbers, other integers than it takes, or whole
@@ -127,9 +128,9 @@ def in_model_type(array: Array, port: Port) -> Array:
     """
     if str(array.dtype) == port.model_dtype:
         return array
-    if port.model_dtype == "float32" and array.dtype.kind == "f":
+    if port.model_dtype.startswith("float") and (array.dtype.kind == "f" or array.dtype.name == "bfloat16"):
         with np.errstate(over="ignore"):  # becomes infinity, which is refused where nothing stands for it
-            return array.astype(np.float32)
+            return array.astype(port.model_dtype)
     if str(array.dtype) not in _TAKEN.get(port.model_dtype, ()):
         found = f"is {array.dtype}, the model has {port.model_dtype}"
         raise FeedTypeWrong(found, where=port.name, hint=_ways(array, port))

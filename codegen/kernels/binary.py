@@ -58,6 +58,7 @@ _CALLED = {
     "//": "lam_floor_quotient",
     "%": "lam_floor_remainder",
     "fmod": "lam_remainder",
+    "power": "lam_power",
     "root": "lam_root",
     "log": "lam_log",
     "<<": "lam_shift_left",

@@ -1,4 +1,4 @@
-"""WholeArithmetic: sums, products, quotients, roots and logarithms of numbers that are counts and have no scale.
+"""WholeArithmetic: sums, products, quotients, powers, roots and logarithms of numbers that are counts, without a scale.
 
 a, b: s32 -> y: s32, broadcast as numpy does.
 
@@ -10,13 +10,14 @@ a, b: s32 -> y: s32, broadcast as numpy does.
     & | ^     bit by bit
     << >>>    by b bits, zeros come in; 0 where b is below 0 or above 31
     >>        by b bits, the sign comes in; only signs where b is below 0 or above 31
+    power     a to the power of b, as + and * have it; where b is below 0 the quotient, as in /, of 1 by that to the -b
     root      the square root of a * 2^b, rounded down; 0 where a is below 0, or b below 0 or above 30
     log       the natural logarithm of a in units of 2^-24, within 2^-22, plus b as in +; -2^31 where a is not above 0
 
 TFLite leaves two things open.  Here a quotient by 0 is the highest number, the lowest one, or 0 where a is 0 as well,
 and a remainder by 0 is 0; -2^31 divided by -1 wraps around to itself.
 Source: tensorflow/lite/kernels/internal/reference/{add,sub,mul,div}.h, tensorflow/lite/kernels/floor_div.cc and
-floor_mod.cc.  Twins: lam_quotient, lam_floor_quotient, lam_floor_remainder, lam_root, lam_log and their kin.
+floor_mod.cc.  Twins: lam_quotient, lam_floor_quotient, lam_floor_remainder, lam_power, lam_root, lam_log and their kin.
 """
 
 from __future__ import annotations
@@ -44,6 +45,12 @@ def _end(a: Any) -> Any:
 
 
 _BITS = (1 << 32) - 1
+
+
+def whole_power(a: Any, b: Any) -> Any:
+    """What leaves 64 bits wraps around."""
+    quotient = np.where(a == 0, DType.S32.high, np.where(a == 1, 1, np.where(a == -1, 1 - 2 * (b & 1), 0)))
+    return np.where(b < 0, quotient, np.power(a, np.maximum(b, 0)))
 
 
 def _root(a: Any, b: Any) -> Any:
@@ -80,6 +87,7 @@ OPERATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
     ">>": lambda a, b: a >> np.where((b >= 0) & (b < 32), b, 31),
     "<<": lambda a, b: np.where((b >= 0) & (b < 32), (a & _BITS) << np.clip(b, 0, 31), 0),
     ">>>": lambda a, b: np.where((b >= 0) & (b < 32), (a & _BITS) >> np.clip(b, 0, 31), 0),
+    "power": whole_power,
     "root": _root,
     "log": _log,
 }

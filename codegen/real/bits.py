@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from codegen.errors import TypeUnsupported
+from codegen.ir.element import element_name, element_type, is_bfloat16
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.records import record
@@ -63,9 +64,10 @@ class BitCast:
 
     def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
         """The same shape."""
-        if ins[0].dtype.itemsize != np.dtype(self.to).itemsize:
-            raise TypeUnsupported(f"the bits of {ins[0].dtype} as {self.to}")
-        return (RealType(ins[0].shape, np.dtype(self.to)),)
+        given, to = ins[0].dtype, element_type(self.to)
+        if given.itemsize != to.itemsize or is_bfloat16(given) or is_bfloat16(to):
+            raise TypeUnsupported(f"the bits of {element_name(given)} as {self.to}")
+        return (RealType(ins[0].shape, to),)
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """Each element's own."""

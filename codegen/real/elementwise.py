@@ -11,9 +11,12 @@ from typing import Any
 import numpy as np
 
 from codegen.errors import ShapeMismatch
+from codegen.float32.storage import as_bfloat16
+from codegen.ir.element import element_name, element_type, is_bfloat16
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ops.functions import FUNCTIONS
+from codegen.ops.whole import whole_power
 from codegen.real.broadcast import broadcast
 from codegen.records import record
 
@@ -63,6 +66,13 @@ def _towards_zero(a: Array, b: Array) -> Array:
     return np.asarray((np.sign(a) * np.sign(b) * (np.abs(a) // np.where(b == 0, 1, np.abs(b)))).astype(a.dtype))
 
 
+def _power(a: Array, b: Array) -> Array:
+    """Of whole numbers what wraps around, and quotients towards zero."""
+    kind = np.result_type(a, b)
+    power = np.power if kind.kind == "f" else whole_power
+    return np.asarray(power(a.astype(kind), b.astype(kind))).astype(a.dtype)
+
+
 ARITHMETIC: Mapping[str, Callable[[Array, Array], Any]] = {
     "Add": np.add,
     "And": np.logical_and,
@@ -83,7 +93,7 @@ ARITHMETIC: Mapping[str, Callable[[Array, Array], Any]] = {
     "Mul": np.multiply,
     "NotEqual": np.not_equal,
     "Or": np.logical_or,
-    "Pow": lambda a, b: np.power(a, b.astype(np.result_type(a, b))).astype(a.dtype),
+    "Pow": _power,
     "ShiftLeft": np.left_shift,
     "ShiftRight": np.right_shift,
     "SquaredDifference": lambda a, b: np.square(a - b),
@@ -169,17 +179,29 @@ class Where:
         return (np.where(*ins),)
 
 
+_HALVES = ("bfloat16", "float16")
+_HELD_BY_HALVES = ("bool", "int8", "uint8")
+
+
 @record
 class Cast:
-    """The numbers in another type: to whole ones towards zero, to narrower floats halves to even."""
+    """The numbers in another type: to whole ones towards zero, to narrower floats halves to even.
+
+    Those of bfloat16 are the nearest to the number as float32.
+    """
 
     to: str
 
+    def rounds(self, given: np.dtype[Any]) -> bool:
+        """Whether it is to a float of 16 bits, of a type with numbers that this does not hold."""
+        return self.to in _HALVES and element_name(given) not in (self.to, *_HELD_BY_HALVES)
+
     def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
         """The same shape."""
-        return (RealType(ins[0].shape, np.dtype(self.to)),)
+        return (RealType(ins[0].shape, element_type(self.to)),)
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """Each element's own."""
+        to = element_type(self.to)
         with np.errstate(invalid="ignore", over="ignore"):
-            return (ins[0].astype(self.to),)
+            return (as_bfloat16(ins[0].astype(np.float32)) if is_bfloat16(to) else ins[0].astype(to),)

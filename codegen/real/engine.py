@@ -1,7 +1,7 @@
 """Runs a RealGraph in numpy.
 
-Decides: that a stored value is rounded to the integers that hold it before anything reads it, and that a tensor is
-forgotten when nothing needs it any more.
+Decides: that a stored value is rounded to the integers that hold it before anything reads it, and one of bfloat16 to
+that, and that a tensor is forgotten when nothing needs it any more.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from codegen.ir.quant import Array
 from codegen.ir.real import RealGraph, RealNode, RealValue, Summing
-from codegen.real.storage import Dequantize, Quantize
+from codegen.real.storage import Dequantize, Quantize, as_typed
 
 
 def numbers_of(value: RealValue) -> Array:
@@ -74,7 +74,8 @@ class RealEngine:
             return node.op.evaluate(ins)
 
     def _held(self, name: str, array: Array) -> Array:
-        stored = self.graph.values[name].stored
+        value = self.graph.values[name]
+        stored = value.stored
         if stored is None:
-            return array
+            return as_typed(array, value.type.dtype)
         return Dequantize(stored).evaluate(Quantize(stored).evaluate([array]))[0]

@@ -60,7 +60,7 @@ class MatMulInteger:
     def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
         """A product of int32."""
         (y,) = MatMul().infer(ins[:2])
-        zeros = _rows(ins[2].shape), ins[3].shape
+        zeros = _before(ins[2].shape), ins[3].shape
         if any(broadcast(t.shape, z) != t.shape for t, z in zip(ins[:2], zeros, strict=True)):
             raise ShapeMismatch(f"zero points {list(ins[2].shape)} and {list(ins[3].shape)} for a product")
         return (RealType(y.shape, _INT32),)
@@ -75,10 +75,15 @@ class MatMulInteger:
 
     def _centred(self, ins: Sequence[Array], dtype: np.dtype[np.generic]) -> list[Array]:
         a, b, a_zero, b_zero = (i.astype(dtype) for i in ins)
-        return [a - a_zero.reshape(_rows(a_zero.shape)), b - b_zero]
+        return [a - row_zeros(a_zero), b - b_zero]
 
 
-def _rows(shape: tuple[int, ...]) -> tuple[int, ...]:
+def row_zeros(zero: Array) -> Array:
+    """Zero points of the left side as they broadcast against it."""
+    return zero.reshape(_before(zero.shape))
+
+
+def _before(shape: tuple[int, ...]) -> tuple[int, ...]:
     """One zero point per row stands before the rows' elements."""
     return (*shape, 1) if len(shape) == 1 and shape[0] > 1 else shape
 

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from codegen import fixedpoint
+from codegen.float32.storage import as_bfloat16
+from codegen.ir.element import is_bfloat16
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType, Stored
 from codegen.records import record
+
+
+def as_typed(array: Array, dtype: np.dtype[Any]) -> Array:
+    """What a tensor of this type holds of the numbers; the array is of its type but for the rounding to bfloat16."""
+    return as_bfloat16(array) if is_bfloat16(dtype) else array
 
 
 @record(eq=False)

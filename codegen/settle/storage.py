@@ -176,10 +176,11 @@ def rescaled(ctx: Context, node: RealNode, value: str, quant: Quant) -> Pending:
 def cast(ctx: Context, node: RealNode, op: Cast) -> Sequence[State]:
     """Cast to float: of int32 sums as in the ConvInteger pattern, of integers as pixels; of floats it is nothing.
 
+    Integers that a float of 16 bits does not hold are rounded to it as real numbers.
     Of integers to the type that they have it is nothing either, nor between 32 and 64 bits, which are ours of 32.
     """
     x = ctx.state(node, 0)
-    if op.to in _FLOATS:
+    if op.to in _FLOATS and not (isinstance(x, Int) and op.rounds(ctx.real(node.inputs[0]).dtype)):
         match x:
             case Accum(linear=linear, trail=trail):
                 return [with_linear(ctx, replace(pending(ctx, node, linear), trail=trail), linear, node)]

@@ -175,6 +175,12 @@ def _clip(op: Clip, ins: Tensors) -> Tensor:
     return torch.clamp(ins[0], op.low, op.high)
 
 
+def _cast(op: Cast, ins: Tensors) -> Tensor:
+    if op.to == "bfloat16":
+        return ins[0].to(torch.bfloat16).to(torch.float32)
+    return ins[0].to(torch.as_tensor(np.zeros(0, op.to)).dtype)
+
+
 def _slice(op: Slice, ins: Tensors) -> Tensor:
     x = ins[0]
     for axis, (start, count, step) in enumerate(zip(op.starts, op.counts, op.steps, strict=True)):
@@ -320,7 +326,7 @@ OPERATORS: Mapping[type, Callable[[Any, Tensors], Tensor | None]] = {
     AveragePool: _average_pool,
     BatchNorm: _batch_norm,
     Binary: _binary,
-    Cast: lambda op, ins: ins[0].to(torch.as_tensor(np.zeros(0, op.to)).dtype),
+    Cast: _cast,
     Clip: _clip,
     Concat: lambda op, ins: torch.cat(list(ins), op.axis),
     Conv: _conv,

@@ -18,7 +18,7 @@ from typing import Protocol, Self
 
 from codegen.emit import write_project
 from codegen.errors import EngineUnknown
-from codegen.frontends import is_caffe, is_tflite
+from codegen.frontends import has_bfloat16, is_caffe, is_tflite
 from codegen.golden.interface import PortSpec, graph_ports, in_model_layout, network_feeds
 from codegen.golden.interpreter import Stepper
 from codegen.host import GoldenAnswers, Network, host_flags
@@ -38,6 +38,7 @@ from codegen.verbs.tflite_engines import RUNTIMES, TfliteEngine
 
 _IN_NUMPY = "onnxruntime is not installed: computed in numpy, as a RealGraph"
 _OF_ITS_OWN = "operators join that onnxruntime does not know: computed in numpy, as a RealGraph"
+_SHORT = "onnxruntime has few operators of bfloat16 for a CPU: computed in numpy, as a RealGraph"
 _BRIEF = "-O1"
 """How C is optimised of which few samples are asked: it compiles in two thirds of the time."""
 ENGINES = ("golden", "c", "float", *RUNTIMES)
@@ -175,13 +176,15 @@ def open_engine(name: str, model: Path, options: Options, opening: Opening | Non
 
 
 def _float_engine(model: Path, options: Options, toolkit: Toolkit) -> Engine:
-    """ONNX Runtime for ONNX where it is installed and knows the operators, our own numpy otherwise."""
+    """ONNX Runtime for ONNX where it is installed and knows operators and types, our own numpy otherwise."""
     known = toolkit.vocabulary
     if is_tflite(model) or is_caffe(model):
         return RealModel(model, options.shapes)
-    if has_runtime() and not known.onnx:
-        return FloatEngine(model, options.shapes)
-    return RealModel(model, options.shapes, _OF_ITS_OWN if known.onnx else _IN_NUMPY, known)
+    if not has_runtime():
+        return RealModel(model, options.shapes, _IN_NUMPY, known)
+    if known.onnx or has_bfloat16(model):
+        return RealModel(model, options.shapes, _OF_ITS_OWN if known.onnx else _SHORT, known)
+    return FloatEngine(model, options.shapes)
 
 
 def check_engine(name: str) -> None:

@@ -34,6 +34,7 @@ from codegen.verbs.held import Held
 _TYPES = {
     "tensor(float)": "float32",
     "tensor(double)": "float64",
+    "tensor(float16)": "float16",
     "tensor(int8)": "int8",
     "tensor(uint8)": "uint8",
     "tensor(int16)": "int16",

@@ -87,6 +87,12 @@ static inline float lam_f32_from_bf16(uint16_t upper)
     return lam_f32_from_bits((uint32_t)upper << 16);
 }
 
+/* The nearest number that a bfloat16 holds. */
+static inline float lam_f32_as_bfloat16(float x)
+{
+    return lam_f32_from_bf16(lam_f32_to_bf16(x));
+}
+
 /* x cut towards zero, limited to low .. high, which includes 0; NaN is 0. */
 static inline int32_t lam_f32_to_integer(float x, int32_t low, int32_t high)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT-0
  * Copyright (c) Lamina contributors
  *
- * Quotients, remainders and square roots of whole numbers.  Bit-exact twin of codegen/ops/whole.py.
+ * Quotients, remainders, powers and square roots of whole numbers.  Bit-exact twin of codegen/ops/whole.py.
  *
  * Defined for every pair of numbers: by 0 a quotient is the number at the end of the range that has the sign of a (0 for
  * 0), and a remainder 0; INT32_MIN / -1 wraps around to INT32_MIN.  No state, no undefined behaviour.
@@ -57,6 +57,21 @@ static inline int32_t lam_shift_down(int32_t a, int32_t b)
 {
     const int32_t by = b < 0 || b > 31 ? 31 : b;
     return a < 0 ? -1 - (int32_t)((uint32_t)(-1 - a) >> by) : (int32_t)((uint32_t)a >> by);
+}
+
+/* a to the power of b, the low 32 bits; where b is below 0 what 1 divided by a to the -b is, towards zero. */
+static inline int32_t lam_power(int32_t a, int32_t b)
+{
+    uint32_t square = (uint32_t)a, power = 1;
+
+    if (b < 0) {
+        return a == 0 ? INT32_MAX : (a == 1 || a == -1 ? (b % 2 != 0 ? a : 1) : 0);
+    }
+    for (uint32_t left = (uint32_t)b; left != 0u; left >>= 1) {
+        power *= (left & 1u) != 0u ? square : 1u;
+        square *= square;
+    }
+    return lam_wrap_i32(power);
 }
 
 /* The square root of a * 2^b, rounded down; 0 where a is below 0, or b below 0 or above 30. */

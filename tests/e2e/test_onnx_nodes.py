@@ -31,7 +31,10 @@ TOGETHER = 160
 QUICK = ("gcc", "-O0")
 STRICT = ("gcc", f"-O1 {REPORTS}")
 WINDOWS = ("window", "window_expanded", "window_symmetric", "window_symmetric_expanded")
-RANGES = ("float16_type_positive_delta", "float_type_positive_delta", "int32_type_negative_delta")
+RANGES = (
+    *("bfloat16_type_positive_delta", "float16_type_positive_delta", "float_type_positive_delta"),
+    "int32_type_negative_delta",
+)
 REDUCED = ("l1", "l2", "log_sum", "log_sum_exp", "sum_square")
 REFUSED = {
     "training": (
@@ -70,7 +73,8 @@ ALONE = {
         *(f"{name}{of}" for name in ("blackman", "hamming", "hann") for of in WINDOWS),
         *("constant", "constantofshape_float_ones", "constantofshape_int_zeros", "melweightmatrix", "nonzero_example"),
         *(f"range_{of}{e}" for of in RANGES for e in ("", "_expanded")),
-        *("unique_length_1", "unique_not_sorted_without_axis", "unique_sorted_with_axis", "unique_sorted_with_axis_3d"),
+        *("unique_bfloat16_sorted_without_axis", "unique_length_1"),
+        *("unique_not_sorted_without_axis", "unique_sorted_with_axis", "unique_sorted_with_axis_3d"),
         *("unique_sorted_with_negative_axis", "unique_sorted_without_axis"),
     ),
     "scales that depend on numbers": tuple(

@@ -16,7 +16,7 @@ from codegen.ir.graph import Graph, Interface, Node, Value
 from codegen.ir.quant import Array, DType
 from codegen.settle.float32.writer import WORD_SHIFT
 from codegen.settle.words import UNSIGNED_WORD
-from tests.support.node_tests import NodeTest, forms, node_tests, rows_used
+from tests.support.node_tests import NodeTest, as_said, forms, node_tests
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +72,7 @@ def fed(made: Compilable) -> dict[str, Array]:
 def disagreement(made: Compilable, results: Mapping[str, Array]) -> str:
     """Where results are not what the test says, at its own tolerance; empty where they are."""
     for port, wanted in zip(made.graph.outputs, (y for y in made.case.expected if y.size), strict=True):
-        found = rows_used(results[port.value].astype(np.float64), wanted, made.case)
+        found = as_said(results[port.value], wanted, made.case).astype(np.float64)
         if port.model_dtype == UNSIGNED_WORD:
             found += WORD_SHIFT
         if found.shape != wanted.shape:

@@ -26,12 +26,13 @@ which `lamina run --engine float` computes in numpy where ONNX Runtime is not in
 said in [operators.md](operators.md)."""
 _TESTS = """\
 The tests are those of the onnx package {version} whose tensors are numbers that numpy knows, integers of 2 and 4 bits
-included, and so not those of bfloat16: {total}. Of these {right} are read and right, run with sums in the stated
+and bfloat16 included: {total}. Of these {right} are read and right, run with sums in the stated
 order and in any, and {compiled} are compiled to C and right there too (`tests/e2e/test_onnx_nodes.py`). Each is tried
 as it is first, with all its inputs given at run time, and then with more and more of them as constants. Of these
 networks {constants} have no input at run time: what has a size that depends on numbers is resolved while the model is
 read, and of no elements there are none to give. Of computed boxes NonMaxSuppression has rows for all that it may
-select, which are -1 where a test has none.
+select, which are -1 where a test has none. What a test says in bfloat16 is what the network's float32, rounded to it,
+must be; attention, of which ONNX rounds each step, within 1/64, as its own runner of these tests has it.
 
 C has no arrays of no elements: inputs and outputs without any are left out, and within a network such tensors are
 known, and gone. What is read and not compiled: networks none of whose outputs has an element, which compute nothing;

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+from onnx import TensorProto
 
 from codegen.errors import CompileError
 from codegen.frontends.onnx.nodes import OnnxNode, text_of
@@ -34,6 +35,20 @@ def has_integer_kernels(path: Path) -> bool:
         return any(_MULTIPLIES.fullmatch(n.op_type) for n in read_model(path).structure.nodes)
     except CompileError:
         return False  # as above
+
+
+def has_bfloat16(path: Path) -> bool:
+    """Whether inputs, outputs or constants of the model are of bfloat16, or a Cast is to it; False as above."""
+    try:
+        graph = read_model(path).proto.graph
+    except CompileError:
+        return False
+    kinds = {info.type.tensor_type.elem_type for info in (*graph.input, *graph.output)}
+    kinds.update(tensor.data_type for tensor in graph.initializer)
+    attributes = [a for node in graph.node for a in node.attribute]
+    kinds.update(a.t.data_type for a in attributes if a.HasField("t"))
+    kinds.update(a.i for a in attributes if a.name == "to")
+    return TensorProto.BFLOAT16 in kinds
 
 
 def metadata_of(path: Path) -> dict[str, str]:

@@ -12,23 +12,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from onnx import helper
 
 from codegen.errors import BiasOutOfRange, ScaleBad
 from codegen.frontends.onnx.inferring import inferred
 from codegen.frontends.onnx.nodes import OnnxNode, text_of
 from codegen.frontends.onnx.reader import Model, read_model
 from codegen.frontends.onnx.real.importer import RealReader
+from codegen.frontends.onnx.tensors import data_type_of, dtype_of
 from codegen.frontends.shapes import Given
 from codegen.frontends.shapes import Shapes as OfInputs
 from codegen.frontends.survey import SourceNode, Survey
 from codegen.frontends.vocabulary import HOUSE, Vocabulary
+from codegen.ir.element import element_type
 from codegen.ir.quant import Mode
 from codegen.ir.real import RealType, RealValue
 from codegen.quantizer.rehearsal import rehearsed
 from codegen.settle.surveying import surveyed
 
-_KINDS = ("float16", "float32", "float64", "int8", "uint8", "int16")
+_KINDS = ("bfloat16", "float16", "float32", "float64", "int8", "uint8", "int16")
 
 
 def survey_onnx(path: Path, *, mode: Mode, shapes: Given | None = None, known: Vocabulary = HOUSE) -> Survey:
@@ -83,9 +84,9 @@ def _inferred(proto: Any, faces: OfInputs) -> Mapping[str, RealType]:
         kind = info.type.tensor_type
         dims = tuple(int(d.dim_value) for d in kind.shape.dim)
         if kind.HasField("shape") and all(d > 0 for d in dims) and kind.elem_type in _numbered():
-            found[text_of(info.name)] = RealType(dims, np.dtype(helper.tensor_dtype_to_np_dtype(kind.elem_type)))
+            found[text_of(info.name)] = RealType(dims, dtype_of(kind.elem_type))
     return found
 
 
 def _numbered() -> tuple[int, ...]:
-    return tuple(helper.np_dtype_to_tensor_dtype(np.dtype(name)) for name in _KINDS)
+    return tuple(data_type_of(element_type(name)) for name in _KINDS)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from onnx import TensorProto, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 from codegen.errors import (
     AttributeBad,
@@ -26,6 +26,7 @@ from codegen.errors import (
     TypeUnsupported,
 )
 from codegen.frontends.onnx.nodes import OnnxNode, text_of
+from codegen.ir.element import BFLOAT16, is_bfloat16
 from codegen.ir.quant import Array
 from codegen.settle.builder import MAX_ELEMENTS, MAX_RANK
 
@@ -77,8 +78,9 @@ _BITS = {
     TensorProto.INT2: 2,
     TensorProto.UINT2: 2,
 }
-_OTHER = re.compile("bfloat16|complex|float[468]e")
+_OTHER = re.compile("complex|float[468]e")
 """Names of types of numbers that nothing here computes with."""
+_HALVES = {TensorProto.FLOAT16: np.dtype(np.float16), TensorProto.BFLOAT16: BFLOAT16}
 _WIDENED = {
     TensorProto.FLOAT16: np.float32,
     TensorProto.BFLOAT16: np.float32,
@@ -115,6 +117,16 @@ def type_refused(data_type: int, what: str, where: str) -> TypeUnsupported:
     return NumbersUnsupported.of(found, where) if _OTHER.match(name) else TypeUnsupported(found, where=where)
 
 
+def dtype_of(data_type: int) -> np.dtype[Any]:
+    """The type in which a RealGraph has an element type of ONNX that it knows."""
+    return BFLOAT16 if data_type == TensorProto.BFLOAT16 else np.dtype(helper.tensor_dtype_to_np_dtype(data_type))
+
+
+def data_type_of(dtype: np.dtype[Any]) -> int:
+    """The element type of ONNX that a RealGraph's type stands for."""
+    return TensorProto.BFLOAT16 if is_bfloat16(dtype) else int(helper.np_dtype_to_tensor_dtype(dtype))
+
+
 def is_unread(tensor: Any) -> bool:
     """Whether the numbers lie in another file that the reader has refused, with a problem of its own."""
     return bool(tensor.data_location == TensorProto.EXTERNAL)
@@ -126,7 +138,9 @@ def bits_of(data_type: int) -> int:
 
 
 def decode(tensor: Any, where: str, *, halves: bool = False) -> Array:
-    """The tensor's numbers; half floats become float32 unless `halves` are kept, integers of fewer bits those of 8.
+    """The tensor's numbers; floats of 16 bits become float32, integers of fewer bits those of 8.
+
+    With `halves` float16 stay what they are, and bfloat16 are float32 that say so.
 
     Raises:
         TensorBad: LAM-IMPORT-018, data and shape disagree.
@@ -145,8 +159,8 @@ def decode(tensor: Any, where: str, *, halves: bool = False) -> Array:
     if found != needed:
         raise TensorBad(f"shape {list(tensor.dims)} calls for {needed} {unit} of data, found {found}", where=where)
     array = np.asarray(numpy_helper.to_array(tensor))
-    if halves and tensor.data_type == TensorProto.FLOAT16:
-        return array
+    if halves and tensor.data_type in _HALVES:
+        return array.astype(_HALVES[tensor.data_type])
     return array.astype(_WIDENED.get(tensor.data_type, array.dtype))
 
 

@@ -14,7 +14,7 @@ _HEADERS = {
     "lam_f32_log.h": ("log",),
     "lam_f32_power.h": ("power",),
     "lam_f32_root.h": ("sqrt",),
-    "lam_f32_storage.h": ("as_float16",),
+    "lam_f32_storage.h": ("as_bfloat16", "as_float16"),
 }
 _OWN = {name: header for header, names in _HEADERS.items() for name in names}
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from codegen.float32.storage import from_f16, to_f16
+from codegen.float32.storage import as_bfloat16, from_f16, to_f16
 from codegen.ir.quant import Array
 
 Function = Callable[..., Array]
@@ -68,6 +68,7 @@ def as_float16(x: Array) -> Array:
 
 EXACT: Mapping[str, Function] = {
     "abs": np.abs,
+    "as_bfloat16": as_bfloat16,
     "as_float16": as_float16,
     "ceil": np.ceil,
     "floor": np.floor,

@@ -39,6 +39,8 @@ def _alike(draft: Draft, node: RealNode, kept: str) -> bool:
 def _kept(draft: Draft, node: RealNode) -> str | None:
     """The input that the result is, element by element, where both have one type."""
     match node.op:
+        case Cast() if node.op.rounds(draft.values[node.inputs[0]].type.dtype):
+            return None
         case Cast() | Expand() | Reshape() | Tile():
             return node.inputs[0]
         case Transpose(perm):

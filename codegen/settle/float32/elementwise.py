@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from codegen.errors import FormUnsupported
-from codegen.ir.quant import DType
+from codegen.ir.quant import Array, DType
 from codegen.ir.real import RealNode
 from codegen.ops import Cast as CastOp
 from codegen.ops import Compare, Extremum, Select, WholeArithmetic
@@ -130,16 +130,27 @@ def _real_binary(w: Writer, kind: str, a: str, b: str) -> str:
 
 
 def _power(w: Writer) -> str:
-    """A power, of whole numbers by way of real ones."""
-    a, exponent = w.cast(w.input(0), DType.F32), w.known(1)
+    """A power; of a whole number to one that may have a fraction by way of real ones, cut towards zero."""
+    exponent = w.known(1)
+    if not w.is_real(0) and (whole := _whole_exponent(w, exponent)):
+        return w.apply(WholeArithmetic("power"), *_ranked(w, [w.cast(w.input(0), DType.S32), whole]))
+    a = w.cast(w.input(0), DType.F32)
     if exponent is not None and exponent.size == 1 and w.is_real(0):
         op = {2.0: FloatUnary("squared"), 0.5: FloatUnary("sqrt"), -1.0: FloatUnary("inverse")}.get(
             float(exponent.reshape(-1)[0])
         )
         if op is not None and exponent.ndim <= len(w.shape(a)):
             return w.apply(op, a)
-    y = w.apply(FloatBinary("power"), a, w.cast(w.input(1), DType.F32))
-    return y if w.is_real(0) else w.apply(FloatUnary("round"), y)
+    return w.apply(FloatBinary("power"), a, w.cast(w.input(1), DType.F32))
+
+
+def _whole_exponent(w: Writer, known: Array | None) -> str:
+    """The value of an exponent without fractions; empty where it may have some."""
+    if not w.is_real(1):
+        return w.cast(w.input(1), DType.S32)
+    if known is None or (known != np.rint(known)).any() or (np.abs(known) > DType.S32.high).any():
+        return ""
+    return w.const(known.astype(np.int32))
 
 
 def add_n(ctx: Context, node: RealNode, op: real.AddN) -> Sequence[State]:
@@ -179,11 +190,11 @@ def chosen(w: Writer, flag: str, a: str, b: str) -> str:
 
 
 def cast(ctx: Context, node: RealNode, op: real.Cast) -> Sequence[State]:
-    """The numbers in another type; truth values are what is not 0, and float16 are float32 rounded to these once."""
+    """The numbers in another type; truth values are what is not 0, and floats of 16 bits are float32 rounded once."""
     w = Writer(ctx, node)
     x = w.input(0)
-    if op.to == "float16" and w.model_type(0).name in _ROUNDED_TO_HALF:
-        return w.done(w.apply(FloatUnary("as_float16"), w.cast(x, DType.F32)))
+    if op.rounds(w.model_type(0)):
+        return w.done(w.apply(FloatUnary(f"as_{op.to}"), w.cast(x, DType.F32)))
     if op.to == "bool" and w.model_type(0).kind != "b":
         return w.done(w.apply(Compare("!=", None, None), x, w.const(np.zeros((), w.type(x).dtype.numpy))))
     return w.done(x)
@@ -233,9 +244,6 @@ def bit_cast(ctx: Context, node: RealNode, op: bits.BitCast) -> Sequence[State]:
         x = w.apply(CastOp(DType.F32 if to == np.float32 else DType.S32, bits=True), x)
     return w.done(x)
 
-
-_ROUNDED_TO_HALF = ("float32", "float64", "int32", "int64", "uint32", "uint64", "int16", "uint16")
-"""Types with numbers that float16 does not hold."""
 
 RULES: Family = (
     Rule(bits.BitCast, bit_cast),

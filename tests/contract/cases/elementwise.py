@@ -219,6 +219,9 @@ def whole_cases() -> Iterator[Case]:
     for operation in OPERATIONS:
         yield Case(f"whole{operation}", WholeArithmetic(operation), (t(S32, 4, 1, 30), t(S32, 5, 30)))
     yield Case("whole_const", WholeArithmetic("//"), (t(S32, 4, 5, 7), np.arange(-3, 4, dtype=np.int32)))
+    exponents = np.array([-(2**31), -3, -2, 0, 1, 2, 5], np.int32)
+    yield Case("whole_power_const", WholeArithmetic("power"), (t(S32, 4, 5, 7), exponents))
+    yield Case("whole_power_few", WholeArithmetic("power"), (t(S32, 4, 5, 7), t(S32, 5, 7)), few=5)
     bits = np.array([0, 1, 7, 16, 29, 30, 31], np.int32)
     yield Case("whole_root_const", WholeArithmetic("root"), (t(S32, 4, 5, 7), bits))
     offsets = np.array([-(2**31), -(2**24), 0, 1, 2**24, 2**30, 2**31 - 1], np.int32)

@@ -58,6 +58,12 @@ def of_two(net: Net, x: str) -> str:
     return str(net.op("MatMulInteger", x, turned, net.const(3, np.uint8), net.const(9, np.uint8)))
 
 
+def of_columns(net: Net, x: str) -> str:
+    """ONNX lets either side have a zero point for each of its rows or columns."""
+    turned = net.op("Transpose", x, perm=[1, 0])
+    return str(net.op("MatMulInteger", x, turned, net.const(3, np.uint8), net.const([0, 9, 255], np.uint8)))
+
+
 def turned_round(net: Net, x: str) -> str:
     return str(net.op("MatMulInteger", net.const(net.ints(5, 3)), x, net.const(7, np.int8), net.const(3, np.uint8)))
 
@@ -87,6 +93,8 @@ CASES: dict[str, tuple[tuple[int, ...], Make]] = {
     "a further product": (DENSE, chained),
     "a product of two computed sides": (DENSE, lambda net, x: real(net, of_two(net, x))),
     "the sums of two computed sides": (DENSE, of_two),
+    "zero points of columns": (DENSE, of_columns),
+    "zero points of columns, and a scale": (DENSE, lambda net, x: real(net, of_columns(net, x))),
     "a product whose left side is known": (DENSE, lambda net, x: real(net, turned_round(net, x))),
     "a scale for each channel": (IMAGE, lambda net, x: real(net, image_sums(net, x), EACH)),
     "an image's scale": (IMAGE, lambda net, x: real(net, image_sums(net, x, np.uint8))),
@@ -142,14 +150,31 @@ def test_c_has_the_same_sums(tmp_path: Path) -> None:
     check_c_is_golden(graphs, feeds, tmp_path / "c")
 
 
-@pytest.mark.parametrize("side", [0, 1])
-def test_zero_points_of_rows_or_columns_are_refused_where_both_are_computed(side: int, tmp_path: Path) -> None:
-    """ONNX lets either side have one for each of its rows or columns; ours are one number."""
+ROWS = np.array([0, 200, 255], np.uint8)
+"""A zero point of each row of the left side, which ONNX Runtime refuses."""
+
+
+@pytest.mark.parametrize("known", ["left", "right", "neither"])
+def test_zero_points_of_rows_are_those_of_numpy(known: str, tmp_path: Path) -> None:
+    net, rng = Net(), np.random.default_rng(6)
+    x = rng.integers(0, 256, DENSE).astype(np.uint8)
+    given = net.input(DENSE, onnx.TensorProto.UINT8)
+    turned = net.op("Transpose", given, perm=[1, 0])
+    a, b = {"left": (net.const(x), turned), "right": (given, net.const(x.T)), "neither": (given, turned)}[known]
+    model = net.model(net.op("MatMulInteger", a, b, net.const(ROWS), net.const(9, np.uint8)))
+    model.graph.output[0].type.tensor_type.elem_type = onnx.TensorProto.INT32
+    graph = imported(model, tmp_path, io_type="model", io_layout="model")
+    wide = x.astype(np.int32)
+    feeds = network_feeds(graph_ports(graph)[0], {"x": x})
+    (y,) = (run_graph(graph, feeds)[port.value] for port in graph.outputs)
+    assert y.tolist() == ((wide - ROWS[:, None]) @ (wide.T - 9)).tolist()
+    check_c_is_golden([graph], [feeds], tmp_path / "c")
+
+
+def test_zero_points_of_rows_and_of_columns_are_refused(tmp_path: Path) -> None:
     net = Net()
     x = net.input(DENSE, onnx.TensorProto.UINT8)
-    turned = net.op("Transpose", x, perm=[1, 0])
-    zeros = [net.const(3, np.uint8), net.const(9, np.uint8)]
-    zeros[side] = net.const(np.arange(DENSE[0]), np.uint8)
-    y = net.op("Cast", net.op("MatMulInteger", x, turned, *zeros), to=1)
-    with pytest.raises(ModelRejected, match="LAM-IMPORT-011"):
+    zeros = [net.const(ROWS), net.const(ROWS)]
+    y = net.op("Cast", net.op("MatMulInteger", x, net.op("Transpose", x, perm=[1, 0]), *zeros), to=1)
+    with pytest.raises(ModelRejected, match=r"LAM-IMPORT-011 .*zero points of rows and of columns"):
         imported(net.model(y), tmp_path)

@@ -166,6 +166,18 @@ def test_whole_numbers_wrap_around_and_every_division_has_a_result() -> None:
         assert found.tolist() == wanted, operation
 
 
+def test_powers_wrap_around_and_those_below_0_are_quotients() -> None:
+    ends = np.array([-(2**31), -7, -2, -1, 0, 1, 2, 7, 31, 2**31 - 1], np.int32)
+    (found,) = WholeArithmetic("power").golden((ends[:, None], ends[None]))
+
+    def wanted(a: int, b: int) -> int:
+        if b < 0:
+            return _whole("/", 1, a ** (-b & 1)) if abs(a) < 2 else 0
+        return (pow(a, b, 2**32) + 2**31) % 2**32 - 2**31
+
+    assert found.tolist() == [[wanted(int(a), int(b)) if a or b >= 0 else 2**31 - 1 for b in ends] for a in ends]
+
+
 def test_roots_are_rounded_down_exactly() -> None:
     """Of numbers around squares, which float64 cannot tell apart, and of those that have none."""
     roots = np.random.default_rng(2).integers(1, 2**15, 500, dtype=np.int64)

@@ -6,11 +6,15 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, parser
 
 import codegen
 from codegen.errors import CompileError
 from codegen.frontends import read_real
+from codegen.options import Options
+from codegen.verbs.engines import open_engine
 from tests.support.shared import ROOT, shared_dir
 from tests.support.tflite_models import Model
 
@@ -52,10 +56,27 @@ def test_a_computed_position_outside_is_refused_when_it_is_met(tmp_path: Path) -
     assert error.value.code == "LAM-API-010"
 
 
+_SPOKEN = {TensorProto.FLOAT16: "float16", TensorProto.BFLOAT16: "bfloat16"}
 ONNX = (
     *("examples/digits/digits_qdq", "float/resnet20_cifar10_f32", "mlperf_tiny_onnx/kws_f32", "onnx/dtln_1_f32"),
     *("onnx/mnist_cnn_f32", "onnx/silero_vad_16k_f32", "mlperf_tiny_onnx/ad_qdq"),
 )
+
+
+@pytest.mark.parametrize(
+    ("half", "note"),
+    [(TensorProto.FLOAT16, ""), (TensorProto.BFLOAT16, "onnxruntime has few operators of bfloat16")],
+)
+def test_a_model_of_floats_of_16_bits_runs(half: int, note: str, tmp_path: Path) -> None:
+    text = f"""<ir_version: 9, opset_import: ["" : 20]> g ({_SPOKEN[half]}[1,3] x) => ({_SPOKEN[half]}[1,3] y)
+        {{ s = Add(x, x) y = Relu(s) }}"""
+    path = tmp_path / "m.onnx"
+    onnx.save(parser.parse_model(text), path)
+    with open_engine("float", path, Options()) as engine:
+        y = engine.run({"x": np.float32([[1.5, -2, 0.25]])})["y"]
+        assert engine.note.startswith(note)
+        assert bool(engine.note) == bool(note)
+    assert y.tolist() == [[3, 0, 0.5]]
 
 
 @pytest.mark.parametrize("name", ONNX)

@@ -25,7 +25,7 @@ static inline float lam_f32_low_as_f16(float x)
 
 static inline float lam_f32_through_bf16(float x)
 {
-    return lam_f32_from_bf16(lam_f32_to_bf16(x));
+    return lam_f32_as_bfloat16(x);
 }
 
 /* Integers in two halves, each of them exact. */

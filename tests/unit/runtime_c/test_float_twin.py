@@ -50,7 +50,7 @@ ONE = {
     "whole_root": np.sqrt,
     "through_f16": lambda x: storage.from_f16(storage.to_f16(x)),
     "low_as_f16": lambda x: storage.from_f16((x.view(np.uint32) & np.uint32(0xFFFF)).astype(np.uint16)),
-    "through_bf16": lambda x: storage.from_bf16(storage.to_bf16(x)),
+    "through_bf16": storage.as_bfloat16,
     "s32_low": lambda x: (storage.to_integer(x, np.int32).astype(np.int64) & LOW).astype(np.float32),
     "s32_high": lambda x: (storage.to_integer(x, np.int32).astype(np.int64) >> HIGH).astype(np.float32),
     "u32_low": lambda x: (storage.to_integer(x, np.uint32).astype(np.int64) & LOW).astype(np.float32),
@@ -248,9 +248,25 @@ def test_functions_keep_the_shape(shape: tuple[int, ...]) -> None:
         assert function(np.full(shape, 0.25, np.float32)).shape == shape
 
 
+def around_bfloat16() -> Floats:
+    """Each of the 2^16 numbers that bfloat16 holds, what lies next to it, and what lies about the middle of two."""
+    upper = np.arange(1 << 16, dtype=np.uint32)[:, None] << np.uint32(16)
+    return np.ravel(upper | np.uint32([0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF])).view(np.float32)
+
+
+def test_what_bfloat16_holds_stays_and_what_is_too_large_is_infinite() -> None:
+    every = around_bfloat16().reshape(-1, 6)
+    known = ~np.isnan(every[:, 0])
+    assert np.array_equal(storage.as_bfloat16(every[known, 0]).view(np.uint32), every[known, 0].view(np.uint32))
+    assert np.array_equal(storage.to_bf16(every[known, 0]), every[known, 0].view(np.uint32) >> 16)
+    assert np.isnan(storage.as_bfloat16(every[np.isnan(every)])).all()
+    most = np.uint32([0x7F7F7FFF, 0x7F7F8000, 0xFF7F7FFF, 0xFF7F8000]).view(np.float32)
+    assert storage.to_bf16(most).tolist() == [0x7F7F, 0x7F80, 0xFF7F, 0xFF80]
+
+
 def test_bfloat16_is_the_nearest() -> None:
     """Against both neighbours in float64; of two that are as near, the even one."""
-    x = pairs()[:, 0]
+    x = np.concatenate([pairs()[:, 0], around_bfloat16()])
     x = x[np.abs(x) < 3e38]
     got = storage.to_bf16(x)
     away = [np.abs(storage.from_bf16(got + np.uint16(step)).astype(np.float64) - x) for step in (0, 1, -1 & 0xFFFF)]

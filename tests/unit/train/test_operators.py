@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from codegen.errors import CompileError, GradientUnknown
-from tests.support.node_tests import NodeTest, node_tests, read
+from tests.support.node_tests import NodeTest, as_said, held, node_tests, read
 from tests.support.tools import require_module
 
 ENOUGH = 250
@@ -53,7 +53,7 @@ def compared(operators: ModuleType, case: NodeTest, folder: Path) -> str:
         return "other"
     if any(s.dtype != np.float32 for s in case.expected):
         return "other"
-    feeds = {name: case.feeds[name] for name in graph.inputs}
+    feeds = {name: held(case.feeds[name]) for name in graph.inputs}
     try:
         made = result(operators, graph, feeds)
     except GradientUnknown:
@@ -63,7 +63,9 @@ def compared(operators: ModuleType, case: NodeTest, folder: Path) -> str:
     wanted = case.expected[0]
     if made.shape != wanted.shape:
         return f"{made.shape}, not {wanted.shape}"
-    close = np.allclose(made, wanted, rtol=max(case.rtol, 1e-4), atol=max(case.atol, 1e-5), equal_nan=True)
+    close = np.allclose(
+        as_said(made, wanted, case), wanted, rtol=max(case.rtol, 1e-4), atol=max(case.atol, 1e-5), equal_nan=True
+    )
     return "" if close else f"off by {np.abs(made - wanted).max()}"
 
 

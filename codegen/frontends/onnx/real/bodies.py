@@ -15,6 +15,7 @@ from onnx import defs, helper, shape_inference
 from codegen.errors import AttributeBad
 from codegen.frontends.onnx.nodes import OnnxNode, read_node, text_of
 from codegen.frontends.onnx.real.reading import Reading
+from codegen.frontends.onnx.tensors import data_type_of
 from codegen.records import record
 
 _DOMAINS = ("", "ai.onnx.preview")
@@ -74,7 +75,7 @@ def _type_proto(reading: Reading, name: str) -> Any:
     if name not in reading.tensors:  # left out, or missing, which the nodes that read it will say
         return onnx.TypeProto()
     kind = reading.type(reading.tensors[name])
-    return helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(kind.dtype), kind.shape)
+    return helper.make_tensor_type_proto(data_type_of(kind.dtype), kind.shape)
 
 
 def _attributes(schema: Any, node: OnnxNode) -> dict[str, Any]:

@@ -6,13 +6,14 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from onnx import TensorProto, helper
+from onnx import TensorProto
 
 from codegen.errors import ShapeMismatch
 from codegen.frontends.onnx.activation import DEFAULTS
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.real.reading import MICROSOFT, Reading, Table
-from codegen.frontends.onnx.tensors import bits_of, type_refused
+from codegen.frontends.onnx.tensors import bits_of, dtype_of, type_refused
+from codegen.ir.element import element_name
 from codegen.real.bits import BitCast, BitwiseNot, CastNarrow, IsInf, IsNaN
 from codegen.real.elementwise import Binary, Cast, Clip, Function, Not, PRelu, Where
 
@@ -20,7 +21,7 @@ _CASTS = frozenset(
     (
         *(TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.INT8, TensorProto.UINT8),
         *(TensorProto.INT16, TensorProto.UINT16, TensorProto.INT32, TensorProto.UINT32, TensorProto.INT64),
-        *(TensorProto.UINT64, TensorProto.BOOL),
+        *(TensorProto.UINT64, TensorProto.BOOL, TensorProto.BFLOAT16),
     )
 )
 _SIGNED = (TensorProto.INT4, TensorProto.INT2)
@@ -105,13 +106,13 @@ def cast(r: Reading, node: OnnxNode) -> Sequence[str]:
     to = node.integer("to")
     if bits_of(to):
         return [_narrow(r, node, "int8" if to in _SIGNED else "uint8", bits_of(to))]
-    return [r.apply(Cast(read_dtype(node, "to").name), [r.value(node, 0)], node)]
+    return [r.apply(Cast(element_name(read_dtype(node, "to"))), [r.value(node, 0)], node)]
 
 
 def cast_like(r: Reading, node: OnnxNode) -> Sequence[str]:
     """CastLike."""
     like = r.value(node, 1)
-    name = r.type(like).dtype.name
+    name = element_name(r.type(like).dtype)
     if like in r.bits:
         return [_narrow(r, node, name, r.bits[like])]
     return [r.apply(Cast(name), [r.value(node, 0)], node)]
@@ -125,7 +126,7 @@ def _narrow(r: Reading, node: OnnxNode, name: str, bits: int) -> str:
 
 def bit_cast(r: Reading, node: OnnxNode) -> Sequence[str]:
     """BitCast."""
-    return [r.apply(BitCast(read_dtype(node, "to").name), [r.value(node, 0)], node)]
+    return [r.apply(BitCast(element_name(read_dtype(node, "to"))), [r.value(node, 0)], node)]
 
 
 def read_dtype(node: OnnxNode, name: str) -> np.dtype[np.generic]:
@@ -133,8 +134,7 @@ def read_dtype(node: OnnxNode, name: str) -> np.dtype[np.generic]:
     number = node.integer(name)
     if number not in _CASTS:
         raise type_refused(number, "elements", node.where)
-    dtype: np.dtype[np.generic] = np.dtype(helper.tensor_dtype_to_np_dtype(number))
-    return dtype
+    return dtype_of(number)
 
 
 def is_nan(r: Reading, node: OnnxNode) -> Sequence[str]:

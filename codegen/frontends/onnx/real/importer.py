@@ -36,6 +36,7 @@ from codegen.frontends.onnx.schema import check_node, check_types
 from codegen.frontends.onnx.tensors import bits_of, is_unread, said_bits
 from codegen.frontends.shapes import Given, Shapes
 from codegen.frontends.vocabulary import HOUSE, Vocabulary
+from codegen.ir.element import element_type
 from codegen.ir.real import RealGraph, RealType, RealValue
 from codegen.settle.builder import MAX_ELEMENTS, MAX_RANK
 from codegen.settle.forms import way_out
@@ -45,6 +46,7 @@ _TYPES = {
     TensorProto.FLOAT: "float32",
     TensorProto.DOUBLE: "float64",
     TensorProto.FLOAT16: "float16",
+    TensorProto.BFLOAT16: "bfloat16",
     TensorProto.INT8: "int8",
     TensorProto.UINT8: "uint8",
     TensorProto.INT16: "int16",
@@ -121,7 +123,7 @@ class RealReader:
         except CompileError as error:
             self._refuse(error)
             return None
-        read, kind = self._reading, RealType(shape, np.dtype(_TYPES[element]))
+        read, kind = self._reading, RealType(shape, element_type(_TYPES[element]))
         empty = 0 in shape  # its numbers are known: there are none
         value = read.constant(name, np.zeros(shape, kind.dtype)) if empty else name
         if empty:

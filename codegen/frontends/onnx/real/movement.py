@@ -234,7 +234,7 @@ def range_of(r: Reading, node: OnnxNode) -> Sequence[str]:
     start, limit, step = (r.number(node, i) for i in range(3))
     if step == 0 or not abs((float(limit) - float(start)) / float(step)) <= MAX_ELEMENTS:
         raise AttributeBad(f"a range from {start} to {limit} in steps of {step}", where=node.where)
-    return [r.constant(node.outputs[0], np.arange(start, limit, step, dtype=start.dtype))]
+    return [r.constant(node.outputs[0], np.arange(start, limit, step, dtype=r.type(r.value(node, 0)).dtype))]
 
 
 def dropout(r: Reading, node: OnnxNode) -> Sequence[str]:

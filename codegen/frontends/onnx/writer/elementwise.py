@@ -71,7 +71,11 @@ def binary(place: Place, op: Binary) -> None:
 
 
 def cast(place: Place, op: Cast) -> None:
-    """Cast."""
+    """Cast; what is rounded to bfloat16 goes on as float32."""
+    if op.to == "bfloat16":
+        rounded = place.inner("Cast", place.inputs, "rounded", to=TensorProto.BFLOAT16)
+        place.write("Cast", [rounded], to=TensorProto.FLOAT)
+        return
     place.write("Cast", to=int(helper.np_dtype_to_tensor_dtype(np.dtype(op.to))))
 
 

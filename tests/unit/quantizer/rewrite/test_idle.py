@@ -33,6 +33,7 @@ IDLE: dict[str, Callable[[Maker], str]] = {
     "always": lambda m: m.add(Where(), m.last, m.constant(np.ones(6)), x=condition(m, True)),
 }
 BUSY: dict[str, Callable[[Maker], str]] = {
+    "a cast that rounds": lambda m: m.add(Cast("bfloat16")),
     "a cast to whole numbers": lambda m: m.add(Cast("float32"), x=m.add(Cast("int32"))),
     "another shape": lambda m: m.add(Reshape((1, 4, 36))),
     "stretched": lambda m: m.add(Expand((2, 4, 6, 6))),

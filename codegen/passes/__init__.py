@@ -24,6 +24,7 @@ from codegen.passes.permute_dense import permute_dense
 from codegen.passes.place_transposes import place_transposes
 from codegen.passes.settle_channels import settle_channels
 from codegen.passes.sink_reshapes import sink_reshapes
+from codegen.passes.split_strides import split_strides
 from codegen.passes.trace_sources import trace_sources
 from codegen.passes.turn_sideways import is_wide, turn_sideways
 
@@ -42,6 +43,7 @@ PASSES: tuple[GraphPass, ...] = (
     drop_taps,
     fuse_clamp,
     fuse_lut,
+    split_strides,
     settle_channels,
     copy_states,
 )

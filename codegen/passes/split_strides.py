@@ -1,0 +1,140 @@
+"""split_strides: a transposed convolution becomes a convolution to all results of a place, and what puts them in place.
+
+With a stride of s each place of the input has s by s results, each of them a convolution with every s-th tap.  As
+output channels of one convolution they have its kernels, for a fraction of the instructions; bytes are only moved then.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from codegen.ir.graph import Graph, Node
+from codegen.ir.op import Op
+from codegen.ir.quant import Array, Requant
+from codegen.ir.shape import Shape, Window
+from codegen.ops import Conv2D, ConvTranspose2D, DepthToSpace, Reshape, Slice
+from codegen.passes.contract import graph_pass
+from codegen.passes.draft import Draft
+from codegen.records import record
+
+_MOST_GROWTH = Fraction(2, 100)
+"""Of the network's constants: what weights of 0 may add, where a stride does not divide the window."""
+
+
+@record
+class _Axis:
+    """Results of each place, the window to all of them, the taps of each (-1: none), and where results begin."""
+
+    stride: int
+    window: Window
+    taps: tuple[tuple[int, ...], ...]
+    first: int
+
+
+@graph_pass()
+def split_strides(graph: Graph) -> Graph:
+    """Rewrite transposed convolutions without groups and dilation whose results are put in place by one operator.
+
+    Legal in integers, whose sums are exact in any order.  Weights that come apart from the network stay as they are.
+    """
+    draft = Draft(graph)
+    spare = _MOST_GROWTH * sum(v.type.bytes for v in graph.values.values() if v.is_const)
+    for node in graph.nodes:
+        axes = _axes(graph, node, spare)
+        if axes is None:
+            draft.keep(node)
+        else:
+            _split(draft, node, *axes)
+    return draft.finish()
+
+
+def _axes(graph: Graph, node: Node, spare: Fraction) -> tuple[_Axis, _Axis] | None:
+    op = node.op
+    if not isinstance(op, ConvTranspose2D) or op.groups != 1 or max(op.h.dilation, op.w.dilation) > 1:
+        return None
+    weights, bias = (graph.values[name] for name in node.inputs[1:])
+    x, y = graph.type(node.inputs[0]).shape, graph.type(node.outputs[0]).shape
+    if weights.data is None or bias.data is None or weights.type.sent or op.h.stride == op.w.stride == 1:
+        return None
+    axes = _axis(op.h, x[1], y[1]), _axis(op.w, x[2], y[2])
+    grown = math.prod(Fraction(a.stride * a.window.size, v.size) for a, v in zip(axes, (op.h, op.w), strict=True)) - 1
+    fits = grown * weights.type.bytes <= spare
+    return axes if fits and next(_between(axes, x, y), None) is not None else None
+
+
+def _axis(window: Window, length: int, result: int) -> _Axis:
+    """Result p of place q stands at q * stride + p, before the padding is cut off."""
+    stride, count = window.stride, -(-window.size // window.stride)
+    steps = [[p + stride * (count - 1 - t) for t in range(count)] for p in range(stride)]
+    taps = tuple(tuple(step if step < window.size else -1 for step in row) for row in steps)
+    places = max(-(-(window.pad_before + result) // stride), length)
+    return _Axis(stride, Window(count, 1, 1, count - 1, places - length), taps, window.pad_before)
+
+
+def _between(axes: tuple[_Axis, _Axis], x: Shape, y: Shape) -> Iterator[tuple[Op, Shape]]:
+    """What puts results between each other, with the shape that it makes; nothing where one operator does not."""
+    h, w = axes
+    rows, columns = (a.window.out_len(n) for a, n in zip(axes, x[1:3], strict=True))
+    whole = (x[0], rows * h.stride, columns * w.stride, y[3])
+    if h.stride == 1 or (w.stride == 1 and columns == 1):
+        yield Reshape(whole), whole
+    elif h.stride == w.stride:
+        yield DepthToSpace(h.stride, "DCR"), whole
+    else:
+        return
+    if whole != y:
+        yield Slice((0, h.first, w.first, 0), y, (1, 1, 1, 1)), y
+
+
+def _split(draft: Draft, node: Node, h: _Axis, w: _Axis) -> None:
+    op, (x, weights, bias), (y,) = node.op, node.inputs, node.outputs
+    assert isinstance(op, ConvTranspose2D), "the pass asked"
+    graph, count = draft.graph, h.stride * w.stride
+    kernel, added = graph.values[weights], graph.values[bias]
+    assert kernel.data is not None, "the pass asked"
+    assert added.data is not None, "the pass asked"
+    data = _picked(kernel.data, h, w)
+    inputs = (
+        x,
+        draft.value(f"{weights}.split", replace(kernel.type, shape=data.shape), data=data),
+        draft.value(
+            f"{bias}.split", replace(added.type, shape=(count * len(added.data),)), data=np.tile(added.data, count)
+        ),
+    )
+    requant = None if op.requant is None else _repeated(op.requant, count)
+    conv = Conv2D(h.window, w.window, 1, op.x_zero_point, requant, op.y_dtype, op.y_quant)
+    x_shape, y_type = graph.type(x).shape, graph.type(y)
+    made = (x_shape[0], h.window.out_len(x_shape[1]), w.window.out_len(x_shape[2]), count * y_type.shape[3])
+    now = draft.value(f"{y}.split", replace(y_type, shape=made))
+    draft.rewrite(node, conv, inputs, (now,))
+    steps = list(_between((h, w), x_shape, y_type.shape))
+    for op_behind, shape in steps:
+        then = y if shape == y_type.shape else draft.value(f"{y}.whole", replace(y_type, shape=shape))
+        draft.insert(op_behind, (now,), then, node.source)
+        now = then
+
+
+def _picked(kernel: Array, h: _Axis, w: _Axis) -> Array:
+    """[O, KH, KW, C] as [results of each place and O, taps, taps, C], 0 where a result has no tap."""
+    outputs, *_, depth = kernel.shape
+    wide = np.pad(kernel, ((0, 0), (0, 1), (0, 1), (0, 0)))  # -1 is the last one
+    rows, columns = np.array(h.taps), np.array(w.taps)
+    picked = wide[:, rows[:, None, :, None], columns[None, :, None, :], :]
+    count = h.stride * w.stride
+    return np.ascontiguousarray(
+        picked.transpose(1, 2, 0, 3, 4, 5).reshape(count * outputs, h.window.size, w.window.size, depth)
+    )
+
+
+def _repeated(requant: Requant, count: int) -> Requant:
+    """The factors of each output for each of its results."""
+    if not requant.per_channel:
+        return requant
+    return replace(
+        requant, multiplier=requant.multiplier * count, shift=requant.shift * count, scale=requant.scale * count
+    )

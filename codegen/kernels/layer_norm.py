@@ -9,11 +9,16 @@ import numpy as np
 
 from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
+from codegen.ir.quant import TensorType
 from codegen.kernels.common import channels, range_field
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import LayerNorm
 from codegen.ops.layer_norm import BITS
 from codegen.records import record
+
+_WORD = 32
+_NARROW = 1 << 38
+_MOST_NARROW = 1 << 12
 
 
 @record
@@ -21,7 +26,8 @@ class LayerNormContext:
     """Elements per pixel; which gain and which offset each takes, in C; fractional bits; what they shift by.
 
     And whether their mean is taken off, or a number; and of how many pixels, where that is one call, with factors in
-    `sets` of `per_set`.
+    `sets` of `per_set`.  `narrow`: sums, distances and deviations fit 32 bits, so that one high product makes the
+    latter.  `high`: so many bits of a result's lower half are behind the point, if there are no more.
     """
 
     channels: int
@@ -33,6 +39,13 @@ class LayerNormContext:
     pixels: str
     sets: int
     per_set: int
+    narrow: bool
+    high: bool
+
+    @property
+    def word(self) -> str:
+        """The type of sums."""
+        return "int32_t" if self.narrow else "int64_t"
 
     @property
     def one(self) -> str:
@@ -62,6 +75,8 @@ def _fit(node: NodeOf[LayerNorm], pixels: str) -> Fit:
         pixels=pixels,
         sets=op.sets,
         per_set=count // op.run,
+        narrow=_is_narrow(op, node.ins[0], count),
+        high=op.shift + BITS >= _WORD,
     )
     words = (op.epsilon & 0xFFFFFFFF, op.epsilon >> 32)
     return Fit(
@@ -75,6 +90,16 @@ def _fit(node: NodeOf[LayerNorm], pixels: str) -> Fit:
             Field("shift", np.array([op.shift + BITS], np.int8)),
         ),
     )
+
+
+def _is_narrow(op: LayerNorm, x: TensorType, count: int) -> bool:
+    """Whether V is below 2^38: 1 / sqrt(V) is then shifted right by 32 - left, 0 <= left <= 20.
+
+    A distance is at most sqrt(count * V), so that 2^left of it fit 32 bits.
+    """
+    reach = x.dtype.reach(0 if op.around is None else op.around)
+    most = (count * reach) ** 2 + op.epsilon
+    return x.dtype.bytes == 1 and count <= _MOST_NARROW and most < _NARROW
 
 
 def _place(op: LayerNorm, part: tuple[int, ...], count: int) -> str:

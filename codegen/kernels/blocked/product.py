@@ -1,14 +1,15 @@
-"""Products of two computed 8-bit tensors: of one shape, or one of them a factor for each channel, or for each pixel.
+"""Products of two computed tensors: of one shape, or one of them a factor for each channel, or for each pixel.
 
-A factor is centred once.  Those of channels pass by outside and their pixels inside, `channels` bytes apart, so that a
-channel's numbers stay in registers.  What is broadcast otherwise, or has no requantization by one high product, is left
-to binary.py.
+They have 8 bits, or 16 and no zero point: then no product leaves 32 bits, nor what a zero point adds to it.  A factor
+is centred once.  Those of channels pass by outside and their pixels inside, `channels` bytes apart, so that a channel's
+numbers stay in registers.  What is broadcast otherwise, or has no requantization by one high product, is left to
+binary.py.
 """
 
 from __future__ import annotations
 
 from codegen.ir.op import NodeOf
-from codegen.ir.quant import TensorType
+from codegen.ir.quant import DType, TensorType
 from codegen.ir.shape import Shape, row_count, row_pixels
 from codegen.kernels.blocked.cores import OTHERS
 from codegen.kernels.common import channels, zero_field
@@ -65,9 +66,10 @@ def _fit(node: NodeOf[Mul]) -> Fit | None:
     x, by = reversed(node.ins) if swapped else node.ins
     form = _form(x.shape, by.shape) if x.shape == y.shape else ""
     rq = fast_requant(op.requant, op.reach(node.ins))
-    if not form or not rq.form or node.dynamic != (0, 1) or any(t.dtype not in BYTES for t in (x, by, y)):
-        return None
     zeros = (op.b_zero_point, op.a_zero_point) if swapped else (op.a_zero_point, op.b_zero_point)
+    fits = all(t.dtype in BYTES or (t.dtype is DType.S16 and not zero) for t, zero in zip((x, by), zeros, strict=True))
+    if not form or not rq.form or node.dynamic != (0, 1) or not fits:
+        return None
     params = (*fast_fields(op.requant, op.reach(node.ins), 1), zero_field(*zeros))
     why = f"{_PER_TURN} products per turn, {_FORMS[form]}"
     return Fit(_context(form, x, by, int(swapped), rq), params, why=why, headers=rq.headers)

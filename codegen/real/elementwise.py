@@ -15,6 +15,7 @@ from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ops.functions import FUNCTIONS
 from codegen.real.broadcast import broadcast
+from codegen.real.images import of_aligned, of_first
 from codegen.records import record
 
 
@@ -36,6 +37,8 @@ class Function:
             return (FUNCTIONS[self.name](x, **dict(self.attributes)).astype(x.dtype),)
         return (np.asarray(FUNCTIONS[self.name](x.astype(np.float64), **dict(self.attributes))).astype(x.dtype),)
 
+    one_image = of_first
+
 
 @record
 class Clip:
@@ -53,6 +56,8 @@ class Clip:
         (x,) = ins
         y = x if self.low == -np.inf else np.maximum(x, x.dtype.type(self.low))
         return (np.asarray(y if self.high == np.inf else np.minimum(y, x.dtype.type(self.high))),)
+
+    one_image = of_first
 
 
 def _whole_or_real(whole: Callable[..., Any], real: Callable[..., Any]) -> Callable[[Array, Array], Any]:
@@ -108,6 +113,8 @@ class Binary:
         """Each pair's own; whole numbers wrap around and divide towards zero."""
         return (np.asarray(ARITHMETIC[self.kind](*ins)),)
 
+    one_image = of_aligned
+
 
 @record
 class AddN:
@@ -126,6 +133,8 @@ class AddN:
             total = total + term
         return (np.asarray(total),)
 
+    one_image = of_aligned
+
 
 @record
 class Not:
@@ -138,6 +147,8 @@ class Not:
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """Each element's own."""
         return (np.logical_not(ins[0]),)
+
+    one_image = of_first
 
 
 @record
@@ -155,6 +166,8 @@ class PRelu:
         x, slope = ins
         return (np.where(x < 0, slope * x, x).astype(x.dtype),)
 
+    one_image = of_aligned
+
 
 @record
 class Where:
@@ -167,6 +180,8 @@ class Where:
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """Each element's own."""
         return (np.where(*ins),)
+
+    one_image = of_aligned
 
 
 @record
@@ -183,3 +198,5 @@ class Cast:
         """Each element's own."""
         with np.errstate(invalid="ignore", over="ignore"):
             return (ins[0].astype(self.to),)
+
+    one_image = of_first

@@ -9,6 +9,7 @@ import numpy as np
 from codegen import fixedpoint
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType, Stored
+from codegen.real.images import Apart, of_first
 from codegen.records import record
 
 
@@ -21,6 +22,10 @@ class Quantize:
     def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
         """Integers of the same shape."""
         return (RealType(ins[0].shape, self.stored.dtype),)
+
+    def one_image(self, ins: Sequence[RealType], apart: Apart) -> Quantize | None:
+        """Where the images have one scale."""
+        return None if self.stored.axis == 0 or self.stored.block else self
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """As QuantizeLinear in float32."""
@@ -39,6 +44,10 @@ class Dequantize:
         """Real numbers of the same shape."""
         return (RealType(ins[0].shape),)
 
+    def one_image(self, ins: Sequence[RealType], apart: Apart) -> Dequantize | None:
+        """Where the images have one scale."""
+        return None if self.stored.axis == 0 or self.stored.block else self
+
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """As DequantizeLinear."""
         scale, zero = self.stored.spread(ins[0].shape)
@@ -56,3 +65,5 @@ class Restore:
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The input; whoever runs the graph rounds it to what holds it."""
         return (ins[0],)
+
+    one_image = of_first

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
 from codegen.ir.images import of_batch, of_image
@@ -22,7 +22,7 @@ from codegen.ir.real import RealGraph, RealNode, RealOp, RealValue
 from codegen.ir.shape import Shape
 from codegen.real.elementwise import AddN, Binary, Cast, Clip, Function, PRelu, Where
 from codegen.real.images import one_image, one_of
-from codegen.real.movement import Concat, Reshape, Slice
+from codegen.real.movement import MOVING, Concat, Reshape, Slice
 from codegen.real.normal import LayerNorm
 from codegen.real.product import Dense, MatMul
 from codegen.real.reduce import Softmax
@@ -31,8 +31,8 @@ from codegen.records import record
 
 _LEFT = 0.75
 """Of the bytes that are live at a time, what may be left where a batch is worth cutting."""
-_CALL_BYTES = 32
-"""Bytes that are to be saved for each operator more: about what its call takes of the flash, for many are no calls."""
+_CALL_BYTES = 48
+"""Bytes that are to be saved for each operator more: about what its call takes of the flash."""
 _MOST_NODES = 8192
 """Operators that a batch may become: plans of more are long in the making."""
 _ROWS = 3
@@ -51,8 +51,12 @@ def image_by_image(graph: RealGraph) -> tuple[RealGraph, bool] | None:
     cut = _cut(graph, stretch)
     held = element_bytes(graph)
     before, after = live_bytes(graph, held), live_bytes(cut, held)
-    pays = before - after >= _CALL_BYTES * (len(cut.nodes) - len(graph.nodes)) and not _flows(graph, stretch)
+    pays = before - after >= _CALL_BYTES * (_calls(cut) - _calls(graph)) and not _flows(graph, stretch)
     return cut, pays and after <= _LEFT * before
+
+
+def _calls(graph: RealGraph) -> int:
+    return sum(not isinstance(node.op, _IN_PLACE) for node in graph.nodes)
 
 
 @record(eq=False)
@@ -69,12 +73,61 @@ class Stretch:
 
 
 def _stretch(graph: RealGraph) -> Stretch | None:
-    """From the inputs on; None where there is no batch, or nothing treats images apart."""
+    """The longest one at whose end every tensor has its numbers, as `_open` says; None where there is none."""
+    barred = set[str]()
+    while (found := _until(graph, barred)) is not None and (more := _open(graph, found)):
+        barred |= more
+    return found
+
+
+def _open(graph: RealGraph, stretch: Stretch) -> set[str]:
+    """Labels of nodes that are to be behind the end of the stretch, in a network that quantizes some tensors.
+
+    What has no scale there gets it from what is behind it, or from a function whose result is an output, and would be
+    real numbers for who joins it.  Integers are joined before they are real numbers again.
+    """
+    if not any(isinstance(node.op, Quantize) for node in graph.nodes):
+        return set()
+    makers = {name: node for node in graph.nodes for name in node.outputs}
+    read = {name for node in graph.nodes if node.label in stretch.ops for name in node.inputs}
+    found = set[str]()
+    for name in _joints(graph, stretch):
+        made, last = _origin(makers, name), makers[name]
+        if made is None or isinstance(made.op, Quantize):
+            continue
+        before = _origin(makers, made.inputs[0])
+        ends = before is not None and isinstance(before.op, Dequantize) and isinstance(made.op, Function | Softmax)
+        if ends:
+            found.add(made.label)
+        elif name not in read if isinstance(made.op, Dequantize) else name not in graph.outputs:
+            found.add(last.label)
+    return found
+
+
+def _origin(makers: Mapping[str, RealNode], name: str) -> RealNode | None:
+    """The node that makes the numbers of a value, whatever moves them; None of what comes from outside."""
+    node = makers.get(name)
+    while node is not None and isinstance(node.op, MOVING):
+        node = makers.get(node.inputs[0])
+    return node
+
+
+def _joints(graph: RealGraph, stretch: Stretch) -> list[str]:
+    """Values of the stretch's operators that others read, or that are given out."""
+    own = [name for node in graph.nodes if node.label in stretch.ops for name in node.outputs]
+    behind = (node for node in graph.nodes if stretch.behind.intersection(node.outputs))
+    needed = {*(name for node in behind for name in node.inputs), *graph.outputs, *(s.next for s in graph.states)}
+    return [name for name in own if name in needed]
+
+
+def _until(graph: RealGraph, barred: Set[str]) -> Stretch | None:
+    """From the inputs on, up to what is barred; None where there is no batch, or nothing treats images apart."""
     images = next((n for n in (_batch(graph, name) for name in graph.inputs) if n > 1), 1)
     values = {name for name in graph.inputs if images > 1 and _batch(graph, name) == images}
     ops, behind = dict[str, RealOp](), set[str]()
     for node in graph.nodes if values else ():
-        op = None if behind.intersection(node.inputs) else _apart(graph, node, values, images)
+        whole = node.label in barred or behind.intersection(node.inputs)
+        op = None if whole else _apart(graph, node, values, images)
         if op is not None:
             ops[node.label] = op
             values.update(node.outputs)
@@ -125,7 +178,6 @@ def _cut(graph: RealGraph, stretch: Stretch) -> RealGraph:
     behind = [node for node in others if stretch.behind.intersection(node.outputs)]
     written += [node for node in others if node not in behind]
     read = {name for node in own for name in node.inputs}
-    needed = {*(name for node in behind for name in node.inputs), *graph.outputs, *(s.next for s in graph.states)}
     parts: list[dict[str, str]] = []
     for image in range(stretch.images):
         part = {name: _part(values, graph.values[name], image) for name in graph.values if name in stretch.values}
@@ -133,8 +185,7 @@ def _cut(graph: RealGraph, stretch: Stretch) -> RealGraph:
         written += [_slice(graph.type(name).shape, name, part[name], image) for name in given]
         written += [_for_image(node, stretch.ops[node.label], part) for node in own]
         parts.append(part)
-    joined = (name for node in own for name in node.outputs if name in needed)
-    written += [_joined(name, [part[name] for part in parts]) for name in joined]
+    written += [_joined(name, [part[name] for part in parts]) for name in _joints(graph, stretch)]
     note = f"the batch of {stretch.images} is taken image by image"
     return replace(graph, values=values, nodes=tuple([*written, *behind]), notes=(*graph.notes, note)).live()
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import groupby
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
 
 from codegen.build import Net, Tensor
 from codegen.frontends.onnx import import_onnx
+from codegen.golden.interpreter import run_graph
+from codegen.ir.graph import Graph
 from codegen.ir.images import of_batch, of_image, with_batches
-from codegen.ir.quant import Array
+from codegen.ir.quant import Array, DType
 from codegen.ir.real import RealGraph, RealNode
+from codegen.ops import Concat as JoinOp
 from codegen.options import Options
 from codegen.real.engine import RealEngine
 from codegen.real.movement import Concat, Slice
@@ -173,6 +177,52 @@ def test_tensors_of_images_are_the_batch_s_again() -> None:
     assert whole["x"].shape == (2,)
     assert whole["a"][:, 0].tolist() == [1, 2, 11]
     assert of_batch("b:image2.t") == "b.t"
+
+
+def golden(
+    path: Path, *, by_image: bool, io_type: Literal["model", "quantized"] = "model"
+) -> tuple[Graph, list[Array]]:
+    graph = import_onnx(path, mode="ort", io_type=io_type, io_layout="model", by_image=by_image)
+    rng = np.random.default_rng(3)
+    given = {
+        port.value: rng.normal(0, 60, graph.type(port.value).shape).astype(graph.type(port.value).dtype.numpy)
+        for port in graph.inputs
+    }
+    made = run_graph(graph, given)
+    return graph, [made[port.value] for port in graph.outputs]
+
+
+def quantized_conv(net: Net, x: Tensor, outputs: int, inputs: int) -> Tensor:
+    weights = np.random.default_rng(inputs).integers(-127, 128, (outputs, inputs, 3, 3)).astype(np.int8)
+    return one(net.onnx.Conv(x, net.weights(weights, np.full(outputs, 0.01, np.float32), axis=0), pads=[1] * 4))
+
+
+@pytest.mark.parametrize("io_type", ["model", "quantized"])
+@pytest.mark.parametrize("end", ["Sigmoid", "Softmax", "moved", "tensor", "mixed", "real", "both"])
+def test_what_has_no_scale_at_the_end_is_joined_before(end: str, io_type: str, tmp_path: Path) -> None:
+    """The integers, and the last function's, are those of the batch at once; what has a scale is cut."""
+    net = Net()
+    x = net.quantized(net.input("x", (N, 2, 12, 12)), 0.5)
+    y = net.quantized(quantized_conv(net, net.quantized(quantized_conv(net, x, 96, 2), 0.7), 4, 96), 0.9)
+    if end == "moved":
+        y = one(net.onnx.Transpose(net.onnx.Tanh(y), perm=[0, 2, 3, 1]))
+    elif end == "mixed":
+        y = net.quantized(one(net.onnx.Reshape(quantized_conv(net, y, 4, 4), np.array([4, -1]))), 0.8)
+    elif end == "real":
+        y = quantized_conv(net, y, 4, 4)
+    elif end == "both":
+        net.output(y, "middle")
+        y = net.quantized(quantized_conv(net, y, 4, 4), 0.8)
+    elif end != "tensor":
+        y = one(getattr(net.onnx, end)(y))
+    net.output(y, "y")
+    path = tmp_path / "ends.onnx"
+    path.write_bytes(net.to_onnx())
+    (graph, found), (_, wanted) = (golden(path, by_image=cut, io_type=io_type) for cut in (True, False))  # type: ignore[arg-type]
+    assert any("image by image" in note for note in graph.notes)
+    assert [array.tobytes() for array in found] == [array.tobytes() for array in wanted]
+    joins = [graph.type(node.outputs[0]).dtype for node in graph.nodes if isinstance(node.op, JoinOp)]
+    assert DType.S8 in joins or end == "real"
 
 
 def test_elements_that_flow_through_a_network_are_left_to_the_plan() -> None:

@@ -16,10 +16,15 @@ from codegen.ir.graph import Graph
 from codegen.ir.images import of_batch
 from codegen.ir.quant import Array
 from codegen.pipeline import Compiled, Options, compile_file, read_model
+from codegen.settle.borders import Borders
+from codegen.settle.images import image_by_image
+from codegen.settle.walk import settle
 from codegen.target import load_target
 from codegen.verbs.engines import CEngine, GoldenEngine
 from tests.support.batches import with_batch
+from tests.support.float_networks import random_network
 from tests.support.shared import shared_dir
+from tests.support.together import check_c_is_golden
 from tests.support.tools import require_tool
 
 IMAGES = 3
@@ -88,6 +93,24 @@ def test_the_c_is_golden(name: str, tmp_path: Path) -> None:
     path = with_batch(model(name), IMAGES, tmp_path)
     result = verify(path, inputs=[drawn(as_imported(path))], samples=1)
     assert result.equal, result.first_difference and result.first_difference.text()
+
+
+def test_random_networks_give_for_each_image_what_it_gives_alone_and_their_c_is_golden(tmp_path: Path) -> None:
+    require_tool("gcc")
+    graphs, feeds = list[Graph](), list[dict[str, Array]]()
+    for seed in range(10):
+        one, several = random_network(seed), random_network(seed, IMAGES)
+        cut = image_by_image(several)
+        assert cut
+        graphs.append(settle(replace(cut[0], definition="onnx"), "ort", Borders(io_layout="model")))
+        alone = settle(replace(one, definition="onnx"), "ort", Borders(io_layout="model"))
+        feeds.append(drawn(graphs[-1], seed))
+        found = run_graph(graphs[-1], feeds[-1])
+        for image in range(IMAGES):
+            wanted = run_graph(alone, {name: x[image : image + 1] for name, x in feeds[-1].items()})
+            for port, own in zip(graphs[-1].outputs, alone.outputs, strict=True):
+                assert found[port.value][image : image + 1].tobytes() == wanted[own.value].tobytes(), seed
+    check_c_is_golden(graphs, feeds, tmp_path / "project")
 
 
 def test_onnx_runtime_says_the_same(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Names of what the images of a batch have of a tensor, and the tensors of the whole batch again.
+"""Names of what the images of a batch have of a tensor, the tensors of the whole batch again, and what images wait.
 
 Decides: how a part is called.  Passes put their own marks behind that name, as behind any other.
 """
@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from codegen.ir.graph import Graph
 from codegen.ir.quant import Array
 
 _MARK = re.compile(r":image\d+")
@@ -26,6 +27,14 @@ def of_image(name: str, image: int) -> str:
 def of_batch(name: str) -> str:
     """The name without what says which image it is of: equal for what is the same of each image."""
     return _MARK.sub("", name)
+
+
+def waiting_bytes(graph: Graph) -> int:
+    """Bytes of the inputs of all images but one, where a batch is taken image by image."""
+    if all(of_batch(name) == name for name in graph.values):
+        return 0
+    kinds = [graph.type(port.value) for port in graph.inputs]
+    return sum(kind.bytes - kind.bytes // kind.shape[0] for kind in kinds if kind.shape)
 
 
 def with_batches(tensors: Mapping[str, Array]) -> dict[str, Array]:

@@ -144,11 +144,10 @@ def test_a_layer_has_one_kernel_for_all_images(tmp_path: Path) -> None:
     assert all(len(found) == 1 for found in forms.values())
 
 
-def test_many_images_are_planned_and_take_a_call_for_each_layer(tmp_path: Path) -> None:
-    """Growth of the code is bounded by calls; weights and functions are those of one image."""
-    many = 32
-    made = compile_file(with_batch(model(QUICK[1]), many, tmp_path), OPTIONS)
-    one = compile_file(model(QUICK[1]), OPTIONS)
+@pytest.mark.parametrize("name", [QUICK[1], pytest.param("mlperf_tiny_onnx/resnet8_qdq.onnx", marks=pytest.mark.slow)])
+def test_many_images_are_planned(name: str, tmp_path: Path) -> None:
+    options = replace(OPTIONS, target="cortex-m4")
+    made, one = (compile_file(path, options) for path in (with_batch(model(name), 32, tmp_path), model(name)))
     borders = count(made, "input_bytes") + count(made, "output_bytes")
     assert count(made, "arena_bytes") <= 1.25 * count(one, "arena_bytes") + borders
     assert count(made, "weights_bytes") <= 1.02 * count(one, "weights_bytes")

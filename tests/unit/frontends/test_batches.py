@@ -14,7 +14,7 @@ from codegen.build import Net, Tensor
 from codegen.frontends.onnx import import_onnx
 from codegen.golden.interpreter import run_graph
 from codegen.ir.graph import Graph
-from codegen.ir.images import of_batch, of_image, with_batches
+from codegen.ir.images import of_batch, of_image, waiting_bytes, with_batches
 from codegen.ir.quant import Array, DType
 from codegen.ir.real import RealGraph, RealNode
 from codegen.ops import Concat as JoinOp
@@ -23,6 +23,7 @@ from codegen.real.engine import RealEngine
 from codegen.real.movement import Concat, Slice
 from codegen.settle import images
 from codegen.settle.images import image_by_image, live_bytes
+from codegen.settle.walk import settle
 from tests.support.float_networks import random_network
 
 N = 3
@@ -157,6 +158,12 @@ def test_batches_of_very_many_operators_stay_whole(monkeypatch: pytest.MonkeyPat
     assert image_by_image(graph) is None
     monkeypatch.setattr(images, "_MOST_NODES", N * len(graph.nodes))
     assert image_by_image(graph) is not None
+
+
+def test_images_that_wait_are_all_but_one_where_a_batch_is_cut() -> None:
+    cut, whole = (settle(graph, "ort") for graph in (cut_of(random_network(1, N)), random_network(1, N)))
+    assert waiting_bytes(cut) == (N - 1) * 3 * 6 * 6 * 4
+    assert waiting_bytes(whole) == 0
 
 
 def test_a_streamed_input_is_whole_and_the_user_hears_of_images() -> None:

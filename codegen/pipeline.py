@@ -75,13 +75,13 @@ class Reached:
 def compile_file(model: Path, options: Options, tools: Toolkit = HOUSE) -> Compiled:
     """Model file to files."""
     target, options = met(options, model)
-    imported = read_model(model, options, target, tools)
-    return compile_graph(imported, target, options, model_digest(model), tools)
+    return compile_graph(read_model(model, options, target, tools), target, options, model_digest(model), tools)
 
 
 def read_model(model: Path, options: Options, target: Target, tools: Toolkit = HOUSE) -> Graph:
     """The model as imported, before any pass: what the golden model runs."""
     asked: dict[str, Any] = {"io_type": options.io_type, "io_layout": options.io_layout, "shapes": dict(options.shapes)}
+    asked["by_image"] = not options.stream_input  # rows of a batch come one by one, whatever image they are of
     graph = import_model(model, mode=choose_mode(settled(options, model), target), **asked, known=tools.vocabulary)
     graph = as_asked(replace(graph, name=network_name(options.name or model.stem)), options, target)
     verify_graph(graph)

@@ -273,7 +273,8 @@ class Net:
         options = replace(options, requant=mode)
         known = self._toolkit.vocabulary
         rules = known.tflite_rules if self.definition == "tflite" else known.rules
-        made = settle(graph, mode, Borders(options.io_type, options.io_layout), rules)  # type: ignore[arg-type]
+        borders = Borders(options.io_type, options.io_layout)  # type: ignore[arg-type]
+        made = settle(graph, mode, borders, rules, by_image=not options.stream_input)
         made = as_asked(replace(made, name=network_name(options.name or self.name)), options, target)
         verify_graph(made)
         return compile_graph(made, target, options, model_hash, self._toolkit)

@@ -40,6 +40,7 @@ def import_model(
     io_layout: str,
     shapes: Given | None = None,
     known: Vocabulary = HOUSE,
+    by_image: bool = True,
 ) -> Graph:
     """The Graph of a model's file; arguments and errors as of `import_onnx`, `import_tflite` and `import_caffe`.
 
@@ -48,7 +49,7 @@ def import_model(
     if is_tflite(path):
         from codegen.frontends.tflite import import_tflite
 
-        graph = import_tflite(path, mode=mode, io_type=io_type, known=known)
+        graph = import_tflite(path, mode=mode, io_type=io_type, known=known, by_image=by_image)
         Shapes({i.name: i.model_shape for i in graph.inputs}, shapes or {})
         return replace(graph, labels=carried_labels(path))
     graph = _plain_importer(path)(
@@ -58,6 +59,7 @@ def import_model(
         io_layout="model" if io_layout == "model" else "nhwc",
         shapes=shapes,
         known=known,
+        by_image=by_image,
     )
     return replace(graph, labels=carried_labels(path))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from codegen.ir.form import Form
+from codegen.ir.images import of_batch
 from codegen.ir.plan import Plan
 from codegen.kernels import KernelTable, spare_growth
 from codegen.schedule import residents, used_bytes
@@ -28,7 +29,8 @@ def copying_nothing(plan: Plan, kernels: Mapping[int, Form], plain: Mapping[str,
 def roomier(plan: Plan, kernels: Mapping[int, Form], target: Target, table: KernelTable, goal: str) -> dict[int, Form]:
     """Forms by node index, of layers whose group leaves as many bytes of the arena idle as they take more.
 
-    Their parameters stay within what packing may add to those of the network.
+    Their parameters stay within what packing may add to those of the network.  A layer that every image of a batch has
+    gets one for all of them, so that they go on sharing it.
     """
     views = {i: plan.graph.view(plan.graph.nodes[i]) for i in kernels}
     larger = {i: more for i, form in kernels.items() if (more := table.roomier(views[i], form))}
@@ -45,4 +47,6 @@ def roomier(plan: Plan, kernels: Mapping[int, Form], target: Target, table: Kern
             if grown <= spare and more.scratch_bytes - form.scratch_bytes <= idle:
                 found[index] = more
                 spare, idle = spare - grown, idle - (more.scratch_bytes - form.scratch_bytes)
-    return found
+    layers = {i: of_batch(plan.graph.nodes[i].outputs[0]) for i in offered}
+    split = {layers[i] for i in offered if i not in found}
+    return {i: form for i, form in found.items() if layers[i] not in split}

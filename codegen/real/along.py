@@ -13,6 +13,7 @@ from codegen.errors import ShapeMismatch
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ir.shape import Shape
+from codegen.real.images import beside_axes, beside_axis
 from codegen.records import record
 
 
@@ -43,6 +44,8 @@ class TopK:
             order = np.argsort(x, axis=self.axis, kind="stable")
         at = order.take(np.arange(self.count), self.axis)
         return (np.take_along_axis(x, at, self.axis), at.astype(self.dtype))
+
+    one_image = beside_axis
 
 
 @record
@@ -133,6 +136,8 @@ class Hardmax:
         flat = moved.reshape(*moved.shape[: x.ndim - len(self.axes)], -1)
         best = (np.arange(flat.shape[-1]) == flat.argmax(-1)[..., None]).astype(x.dtype)
         return (np.moveaxis(best.reshape(moved.shape), range(-len(self.axes), 0), self.axes),)
+
+    one_image = beside_axes
 
 
 def _checked(shape: Shape, axis: int) -> Shape:

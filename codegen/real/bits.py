@@ -10,6 +10,7 @@ from codegen.errors import TypeUnsupported
 from codegen.ir.element import element_name, element_type, is_bfloat16
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
+from codegen.real.images import of_first
 from codegen.records import record
 
 
@@ -24,6 +25,8 @@ class IsNaN:
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """Each element's own."""
         return (np.isnan(ins[0]),)
+
+    one_image = of_first
 
 
 @record
@@ -42,6 +45,8 @@ class IsInf:
         (x,) = ins
         return (((x == np.inf) & self.positive) | ((x == -np.inf) & self.negative),)
 
+    one_image = of_first
+
 
 @record
 class BitwiseNot:
@@ -54,6 +59,8 @@ class BitwiseNot:
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """Each element's own."""
         return (np.bitwise_not(ins[0]),)
+
+    one_image = of_first
 
 
 @record
@@ -72,6 +79,8 @@ class BitCast:
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """Each element's own."""
         return (np.ascontiguousarray(ins[0]).view(self.to).reshape(ins[0].shape),)
+
+    one_image = of_first
 
 
 @record
@@ -92,3 +101,5 @@ class CastNarrow:
         with np.errstate(invalid="ignore"):
             whole = ins[0].astype(np.int64)
         return (((whole + least) % span - least).astype(self.to),)
+
+    one_image = of_first

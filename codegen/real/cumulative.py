@@ -12,6 +12,7 @@ import numpy as np
 from codegen.errors import ShapeMismatch
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
+from codegen.real.images import beside_axis
 from codegen.records import record
 
 
@@ -37,6 +38,8 @@ class CumulativeSum:
         """One addition after the other."""
         return (_run(self, ins[0], np.add),)
 
+    one_image = beside_axis
+
 
 @record
 class CumulativeProduct:
@@ -51,6 +54,8 @@ class CumulativeProduct:
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """One multiplication after the other."""
         return (_run(self, ins[0], np.multiply),)
+
+    one_image = beside_axis
 
 
 def _run(op: CumulativeSum | CumulativeProduct, x: Array, step: np.ufunc) -> Array:

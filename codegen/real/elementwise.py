@@ -18,6 +18,7 @@ from codegen.ir.real import RealType
 from codegen.ops.functions import FUNCTIONS
 from codegen.ops.whole import whole_power
 from codegen.real.broadcast import broadcast
+from codegen.real.images import of_aligned, of_first
 from codegen.records import record
 
 
@@ -39,6 +40,8 @@ class Function:
             return (FUNCTIONS[self.name](x, **dict(self.attributes)).astype(x.dtype),)
         return (np.asarray(FUNCTIONS[self.name](x.astype(np.float64), **dict(self.attributes))).astype(x.dtype),)
 
+    one_image = of_first
+
 
 @record
 class Clip:
@@ -56,6 +59,8 @@ class Clip:
         (x,) = ins
         y = x if self.low == -np.inf else np.maximum(x, x.dtype.type(self.low))
         return (np.asarray(y if self.high == np.inf else np.minimum(y, x.dtype.type(self.high))),)
+
+    one_image = of_first
 
 
 def _whole_or_real(whole: Callable[..., Any], real: Callable[..., Any]) -> Callable[[Array, Array], Any]:
@@ -118,6 +123,8 @@ class Binary:
         """Each pair's own; whole numbers wrap around and divide towards zero."""
         return (np.asarray(ARITHMETIC[self.kind](*ins)),)
 
+    one_image = of_aligned
+
 
 @record
 class AddN:
@@ -136,6 +143,8 @@ class AddN:
             total = total + term
         return (np.asarray(total),)
 
+    one_image = of_aligned
+
 
 @record
 class Not:
@@ -148,6 +157,8 @@ class Not:
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """Each element's own."""
         return (np.logical_not(ins[0]),)
+
+    one_image = of_first
 
 
 @record
@@ -165,6 +176,8 @@ class PRelu:
         x, slope = ins
         return (np.where(x < 0, slope * x, x).astype(x.dtype),)
 
+    one_image = of_aligned
+
 
 @record
 class Where:
@@ -177,6 +190,8 @@ class Where:
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """Each element's own."""
         return (np.where(*ins),)
+
+    one_image = of_aligned
 
 
 _HALVES = ("bfloat16", "float16")
@@ -205,3 +220,5 @@ class Cast:
         to = element_type(self.to)
         with np.errstate(invalid="ignore", over="ignore"):
             return (as_bfloat16(ins[0].astype(np.float32)) if is_bfloat16(to) else ins[0].astype(to),)
+
+    one_image = of_first

@@ -15,6 +15,7 @@ from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ir.shape import Window
 from codegen.real.broadcast import broadcast
+from codegen.real.images import of_first
 from codegen.real.product import MatMul
 from codegen.real.window import Conv
 from codegen.records import record
@@ -51,6 +52,8 @@ class ConvInteger:
     def _centred(self, ins: Sequence[Array], dtype: np.dtype[np.generic]) -> list[Array]:
         x, w, x_zero, w_zero = (i.astype(dtype) for i in ins)
         return [x - x_zero, w - w_zero.reshape(-1, *(1,) * (w.ndim - 1))]
+
+    one_image = of_first
 
 
 @record

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -16,6 +17,7 @@ from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ir.shape import Shape
 from codegen.real.broadcast import broadcast
+from codegen.real.images import Apart, of_first
 from codegen.records import record
 
 BlockMode = Literal["DCR", "CRD"]
@@ -34,6 +36,10 @@ class Reshape:
             raise ShapeMismatch(f"a tensor {list(ins[0].shape)} reshaped to {list(self.shape)}")
         return (ins[0].shaped(self.shape),)
 
+    def one_image(self, ins: Sequence[RealType], apart: Apart) -> Reshape | None:
+        """Where the batch stays the first axis."""
+        return Reshape((1, *self.shape[1:])) if self.shape[:1] == ins[0].shape[:1] else None
+
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """In row order."""
         return (ins[0].reshape(self.shape),)
@@ -50,6 +56,10 @@ class Transpose:
         if sorted(self.perm) != list(range(len(ins[0].shape))):
             raise ShapeMismatch(f"axes {list(self.perm)} of a tensor {list(ins[0].shape)}")
         return (ins[0].shaped([ins[0].shape[i] for i in self.perm]),)
+
+    def one_image(self, ins: Sequence[RealType], apart: Apart) -> Transpose | None:
+        """Where the batch stays the first axis."""
+        return self if self.perm[0] == 0 else None
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """A view."""
@@ -71,6 +81,10 @@ class Concat:
             raise ShapeMismatch(f"tensors {[list(t.shape) for t in ins]} joined along axis {axis}")
         total = sum(t.shape[axis] for t in ins)
         return (ins[0].shaped((*first[:axis], total, *first[axis + 1 :])),)
+
+    def one_image(self, ins: Sequence[RealType], apart: Apart) -> Concat | None:
+        """Along another axis, of tensors that all have the batch."""
+        return self if self.axis and all(apart) else None
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """In order."""
@@ -95,6 +109,11 @@ class Slice:
         if len(shape) != len(self.starts) or not all(map(_within, self.starts, self.counts, self.steps, shape)):
             raise ShapeMismatch(f"a slice {self.starts}, {self.counts}, {self.steps} of a tensor {list(shape)}")
         return (ins[0].shaped(self.counts),)
+
+    def one_image(self, ins: Sequence[RealType], apart: Apart) -> Slice | None:
+        """Of every image the same part."""
+        whole = (self.starts[0], self.counts[0], self.steps[0]) == (0, ins[0].shape[0], 1)
+        return replace(self, counts=(1, *self.counts[1:])) if whole else None
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """A copy."""
@@ -125,6 +144,10 @@ class Pad:
             raise ShapeMismatch(f"a tensor {list(shape)} padded to {sizes}")
         return (ins[0].shaped(sizes),)
 
+    def one_image(self, ins: Sequence[RealType], apart: Apart) -> Pad | None:
+        """Of every image."""
+        return None if self.before[0] or self.after[0] else self
+
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """Cut first, padded then."""
         (x,) = ins
@@ -146,6 +169,12 @@ class Expand:
         """The common shape."""
         return (ins[0].shaped(broadcast(ins[0].shape, self.shape)),)
 
+    def one_image(self, ins: Sequence[RealType], apart: Apart) -> Expand | None:
+        """Where the batch stays the first axis."""
+        rank = len(ins[0].shape)
+        grown = (1, *self.shape[1:]) if len(self.shape) == rank else self.shape
+        return Expand(grown) if len(self.shape) <= rank else None
+
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """Repeated."""
         return (np.broadcast_to(ins[0], broadcast(ins[0].shape, self.shape)),)
@@ -162,6 +191,10 @@ class Tile:
         if len(self.counts) != len(ins[0].shape) or min(self.counts, default=1) < 0:
             raise ShapeMismatch(f"counts {list(self.counts)} for a tensor {list(ins[0].shape)}")
         return (ins[0].shaped([n * c for n, c in zip(ins[0].shape, self.counts, strict=True)]),)
+
+    def one_image(self, ins: Sequence[RealType], apart: Apart) -> Tile | None:
+        """Every image by itself."""
+        return self if self.counts[0] == 1 else None
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """Repeated."""
@@ -181,6 +214,10 @@ class Gather:
             raise ShapeMismatch(f"axis {self.axis} of a tensor {list(x)}")
         return (ins[0].shaped((*x[: self.axis], *at, *x[self.axis + 1 :])),)
 
+    def one_image(self, ins: Sequence[RealType], apart: Apart) -> Gather | None:
+        """The same positions of every image, or every image's own of a tensor that all read."""
+        return self if list(apart) == [self.axis > 0, self.axis == 0] else None
+
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """A position outside is an error of the data, and raises IndexError."""
         return (np.take(ins[0], ins[1], self.axis),)
@@ -199,6 +236,10 @@ class Pick:
         if len(shape) != len(self.places) or any(p and not 0 <= min(p) <= max(p) < n for n, p in pairs):
             raise ShapeMismatch(f"places of {len(self.places)} axes of a tensor {list(shape)}")
         return (ins[0].shaped([n if p is None else len(p) for n, p in pairs]),)
+
+    def one_image(self, ins: Sequence[RealType], apart: Apart) -> Pick | None:
+        """Of every image."""
+        return self if self.places[0] is None else None
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """Axis by axis."""
@@ -234,6 +275,8 @@ class DepthToSpace:
             y = x.reshape(n, c // b**2, b, b, h, w).transpose(0, 1, 4, 2, 5, 3)
         return (np.moveaxis(y.reshape(n, c // b**2, h * b, w * b), 1, self.channel_axis),)
 
+    one_image = of_first
+
 
 @record
 class SpaceToDepth:
@@ -259,6 +302,8 @@ class SpaceToDepth:
             (0, 3, 5, 1, 2, 4) if self.mode == "DCR" else (0, 1, 3, 5, 2, 4)
         )
         return (np.moveaxis(y.reshape(n, c * b**2, h // b, w // b), 1, self.channel_axis),)
+
+    one_image = of_first
 
 
 def _as_nchw(shape: Shape, channel_axis: int) -> Shape:

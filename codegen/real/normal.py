@@ -13,6 +13,7 @@ from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ir.shape import Shape
 from codegen.ops.float32.sums import ordered_sum
+from codegen.real.images import beside_axis, of_first, of_maps
 from codegen.real.reduce import REDUCTIONS, Sum, quick_sum
 from codegen.records import record
 
@@ -40,6 +41,8 @@ class BatchNorm:
         scale, offset, mean, variance = (p.reshape(along) for p in ins[1:])
         root = np.sqrt(variance + variance.dtype.type(self.epsilon))
         return (np.asarray((x - mean) / root * scale + offset).astype(x.dtype),)
+
+    one_image = of_maps
 
 
 class _Normalization(Protocol):
@@ -84,6 +87,8 @@ class InstanceNorm:
         along = [-1 if i == channels else 1 for i in range(x.ndim)]
         return ((away / root * ins[1].reshape(along) + ins[2].reshape(along)).astype(x.dtype),)
 
+    one_image = of_first
+
 
 @record
 class LayerNorm:
@@ -117,6 +122,8 @@ class LayerNorm:
         root = np.sqrt(total(away * away, axes) / count + x.dtype.type(self.epsilon))
         y = away / root * scale
         return ((y + offset[0] if offset else y).astype(x.dtype),)
+
+    one_image = beside_axis
 
 
 def _broadcasts(shape: Shape, onto: Shape) -> bool:
@@ -153,6 +160,8 @@ class LocalResponseNorm:
         y = x / np.power(scaled.astype(np.float64), self.beta).astype(x.dtype)
         return (np.moveaxis(y, -1, self.channel_axis),)
 
+    one_image = of_maps
+
 
 @record
 class LpNorm:
@@ -183,3 +192,5 @@ class LpNorm:
         norm = REDUCTIONS["L1" if self.p == 1 else "L2"](x, (self.axis,), total)
         norm = np.maximum(norm, x.dtype.type(self.least))
         return (np.where(norm == 0, 0, x / np.where(norm == 0, 1, norm)).astype(x.dtype),)
+
+    one_image = beside_axis

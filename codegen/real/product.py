@@ -9,9 +9,10 @@ import numpy as np
 
 from codegen.errors import ShapeMismatch
 from codegen.ir.quant import Array
-from codegen.ir.real import RealType
+from codegen.ir.real import RealOp, RealType
 from codegen.ops.float32.sums import ordered_product
 from codegen.real.broadcast import broadcast
+from codegen.real.images import Apart, of_aligned, of_first, of_maps
 from codegen.records import record
 
 
@@ -30,6 +31,10 @@ class MatMul:
         full = (*broadcast(left[:-2], right[:-2]), left[-2], right[-1])
         rows, columns = ((), full[-2:-1])[len(a) > 1], ((), full[-1:])[len(b) > 1]
         return (ins[0].shaped((*full[:-2], *rows, *columns)),)
+
+    def one_image(self, ins: Sequence[RealType], apart: Apart) -> RealOp | None:
+        """Rows of a matrix, or matrices: whatever the batch is the first axis of."""
+        return of_aligned(self, ins, apart) if len(ins[1].shape) > 2 else of_maps(self, ins, apart)
 
     def macs(self, ins: Sequence[RealType]) -> int:
         """One per output and inner index."""
@@ -75,6 +80,8 @@ class Dense:
         y = y if len(ins) == 2 else y + ins[2]
         return (y.reshape(*ins[0].shape[:-1], len(ins[1])),)
 
+    one_image = of_maps
+
 
 def _rows(x: Array) -> Array:
     """The tensor as a matrix."""
@@ -99,6 +106,11 @@ class Gemm:
         if k != inner or (len(ins) > 2 and broadcast((m, n), ins[2].shape) != (m, n)):
             raise ShapeMismatch(f"Gemm of {[list(t.shape) for t in ins]}")
         return (ins[0].shaped((m, n)),)
+
+    def one_image(self, ins: Sequence[RealType], apart: Apart) -> RealOp | None:
+        """Where images are rows of the left side, and all get the same addend."""
+        same = len(ins) == 2 or len(ins[2].shape) < 2 or ins[2].shape[0] == 1
+        return of_first(self, ins, apart) if same and not self.turn_a else None
 
     def macs(self, ins: Sequence[RealType]) -> int:
         """One per output and inner index."""

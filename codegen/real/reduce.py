@@ -16,6 +16,7 @@ from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ir.shape import Shape
 from codegen.ops.float32.sums import ordered_sum
+from codegen.real.images import beside_axes, beside_axis
 from codegen.records import record
 
 Axes = tuple[int, ...]
@@ -89,6 +90,8 @@ class Reduce:
         y = np.asarray(REDUCTIONS[self.kind](x, self.axes, total)).astype(x.dtype)
         return (y if self.keep else y.squeeze(self.axes),)
 
+    one_image = beside_axes
+
 
 @record
 class ArgExtremum:
@@ -109,6 +112,8 @@ class ArgExtremum:
         x = np.flip(ins[0], self.axis) if self.last else ins[0]
         at = (np.argmax if self.largest else np.argmin)(x, axis=self.axis, keepdims=self.keep)
         return (np.asarray(x.shape[self.axis] - 1 - at if self.last else at).astype(self.dtype),)
+
+    one_image = beside_axis
 
 
 @record
@@ -138,6 +143,8 @@ class Softmax:
         powers = np.exp(below)
         sums = total(powers, self.axes)
         return (np.asarray(below - np.log(sums) if self.log else powers / sums),)
+
+    one_image = beside_axes
 
 
 def _reduced(shape: Shape, axes: Axes, keep: bool) -> Shape:

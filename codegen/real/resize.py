@@ -15,6 +15,7 @@ from codegen.errors import ShapeMismatch
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.real import taps
+from codegen.real.images import Apart
 from codegen.real.taps import Coordinates, Rounding, Stretch
 from codegen.records import record
 
@@ -47,6 +48,10 @@ class Resize:
         if any(n < 1 for n in sizes) or any(n < 1 for n in shape):
             raise ShapeMismatch(f"a tensor {list(shape)} resized to {sizes}")
         return (ins[0].shaped(sizes),)
+
+    def one_image(self, ins: Sequence[RealType], apart: Apart) -> Resize | None:
+        """Of every image."""
+        return self if self.stretches[0] is None else None
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """Axis by axis; whole numbers are interpolated in float32 and cut off."""

@@ -12,6 +12,7 @@ from codegen.float32.storage import as_bfloat16
 from codegen.ir.element import is_bfloat16
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType, Stored
+from codegen.real.images import Apart, of_first
 from codegen.records import record
 
 
@@ -30,6 +31,10 @@ class Quantize:
         """Integers of the same shape."""
         return (RealType(ins[0].shape, self.stored.dtype),)
 
+    def one_image(self, ins: Sequence[RealType], apart: Apart) -> Quantize | None:
+        """Where the images have one scale."""
+        return None if self.stored.axis == 0 or self.stored.block else self
+
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """As QuantizeLinear in float32."""
         scale, zero = self.stored.spread(ins[0].shape)
@@ -46,6 +51,10 @@ class Dequantize:
     def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
         """Real numbers of the same shape."""
         return (RealType(ins[0].shape),)
+
+    def one_image(self, ins: Sequence[RealType], apart: Apart) -> Dequantize | None:
+        """Where the images have one scale."""
+        return None if self.stored.axis == 0 or self.stored.block else self
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """As DequantizeLinear."""
@@ -64,3 +73,5 @@ class Restore:
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The input; whoever runs the graph rounds it to what holds it."""
         return (ins[0],)
+
+    one_image = of_first

@@ -15,6 +15,7 @@ from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ir.shape import Shape, Window
 from codegen.ops.float32.sums import reaches
+from codegen.real.images import of_first
 from codegen.real.window import MaxPool
 from codegen.records import record
 
@@ -97,6 +98,8 @@ class LpPool:
         for _, served, read in reaches(self.windows, out, x.shape[2:]):
             acc[(slice(None), slice(None), *served)] += powers[(slice(None), slice(None), *read)]
         return (np.power(acc.astype(np.float64), 1.0 / self.p).astype(x.dtype),)
+
+    one_image = of_first
 
 
 @record

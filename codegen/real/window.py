@@ -18,6 +18,7 @@ from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ir.shape import Shape, Window
 from codegen.ops.float32.sums import Cut, add_products, reaches
+from codegen.real.images import of_first
 from codegen.records import record
 
 Windows = tuple[Window, ...]
@@ -118,6 +119,8 @@ class Conv:
         _add_taps(acc, x, w, reaches(self.windows, out, spatial), ordered=ordered)
         return (_ungrouped(acc, self.channel_axis),)
 
+    one_image = of_first
+
 
 @record
 class ConvTranspose:
@@ -160,6 +163,8 @@ class ConvTranspose:
         _add_taps(acc, x, w, steps, ordered=ordered)
         return (_ungrouped(acc, self.channel_axis),)
 
+    one_image = of_first
+
 
 @record
 class MaxPool:
@@ -181,6 +186,8 @@ class MaxPool:
             part = y[(slice(None), *served)]
             np.maximum(part, x[(slice(None), *read)], out=part)
         return (np.moveaxis(y, -1, self.channel_axis),)
+
+    one_image = of_first
 
 
 @record
@@ -217,6 +224,8 @@ class AveragePool:
             inside = ((at >= -before) & (at < n + after)).sum(axis=1)
             total = total * inside.reshape([-1 if i == axis else 1 for i in range(len(spatial))])
         return total
+
+    one_image = of_first
 
 
 def _seen(x: Array, windows: Windows, channel_axis: int) -> tuple[Array, Shape, Iterable[tuple[Cut, Cut, Cut]]]:

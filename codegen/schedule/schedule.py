@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from codegen.errors import InputNotOutside, StreamImpossible
 from codegen.ir.graph import Graph
+from codegen.ir.images import waiting_bytes
 from codegen.ir.plan import FrontPoint, NodeNeeds, Plan
 from codegen.options import Goal
 from codegen.records import record
@@ -131,7 +132,7 @@ class Scheduler:
         smallest = self._smallest()
         if goal == "memory":
             return smallest
-        return self._fitting(int(smallest.packing.bytes * BALANCED)) or smallest
+        return self._fitting(_near(smallest)) or smallest
 
     def _within(self, limit: int) -> Placed:
         found = self._fitting(limit)
@@ -187,6 +188,13 @@ class Scheduler:
                 fused = tuple(group for group in names if len(group) > 1)
                 yield FrontPoint(label.peak, round(label.time, 1), groups, label is chosen.label, fused)
             fastest = min(fastest, label.time)
+
+
+def _near(smallest: Placed) -> int:
+    """Bytes near the smallest arena's; images of a batch that wait their turn count once."""
+    grouping = smallest.grouping
+    waiting = 0 if grouping.outside else waiting_bytes(grouping.graph)
+    return int((smallest.packing.bytes - waiting) * BALANCED) + waiting
 
 
 def schedule(

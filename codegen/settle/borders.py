@@ -20,7 +20,7 @@ from codegen.errors import (
 from codegen.ir.graph import Interface
 from codegen.ir.quant import DType, TensorType
 from codegen.ir.real import RealNode
-from codegen.ops import Dequantize, Reshape, Transpose
+from codegen.ops import Concat, Dequantize, Reshape, Transpose
 from codegen.records import record
 from codegen.settle import states
 from codegen.settle.context import Context, array_of, shared_quant
@@ -178,6 +178,8 @@ def _unquantized(name: str, last: RealNode) -> ResultNotQuantized:
 
 
 def _is_made_nhwc(ctx: Context, value: str) -> bool:
-    """Whether the model itself transposes this tensor from NCHW."""
-    makers = [n for n in ctx.builder.nodes if value in n.outputs]
-    return bool(makers) and isinstance(makers[0].op, Transpose) and makers[0].op.perm == TO_NHWC
+    """Whether the model itself transposes this tensor from NCHW, or each image of it."""
+    maker = ctx.builder.maker(value)
+    joins = maker is not None and isinstance(maker.op, Concat) and maker.op.axis == 0
+    makers = [ctx.builder.maker(part) for part in maker.inputs] if maker and joins else [maker]
+    return all(n is not None and isinstance(n.op, Transpose) and n.op.perm == TO_NHWC for n in makers)

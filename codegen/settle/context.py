@@ -20,6 +20,7 @@ from codegen.errors import (
     QuantAxisBad,
     ResultNotQuantized,
 )
+from codegen.ir.images import of_batch
 from codegen.ir.op import Op
 from codegen.ir.quant import Array, Mode, Quant, TensorType
 from codegen.ir.real import RealNode, RealType, RealValue
@@ -175,7 +176,8 @@ class Context:
         return x
 
     def note(self, text: str) -> None:
-        """Tell the user, once."""
+        """Tell the user, once, and once for all images of a batch."""
+        text = of_batch(text)
         if text not in self.notes:
             self.notes.append(text)
 

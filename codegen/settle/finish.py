@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from codegen.ir.graph import Graph, Interface, Node, Value, live_part
 from codegen.ir.quant import DType, TensorType
-from codegen.ops import Broadcast, Quantize, Reshape, Transpose
+from codegen.ops import Broadcast, Quantize, Reshape, Slice, Transpose
 from codegen.ops.answers import moves_only
 from codegen.settle.builder import Builder
 from codegen.settle.layout import TO_NCHW
@@ -106,7 +106,10 @@ def _own_layout(builder: Builder, item: Interface) -> Interface:
         return item
     first = readers[0]
     behind = [n for n in builder.nodes if first.outputs[0] in n.inputs]
-    if not behind or not all(isinstance(n.op, Transpose) and n.op.perm == TO_NCHW for n in behind):
+    images = [n.outputs[0] for n in behind if isinstance(n.op, Slice) and n.op.sizes[1:] == item.model_shape[1:]]
+    own = [n for n in behind if n.outputs[0] not in images]
+    own += [n for n in builder.nodes if any(image in n.inputs for image in images)]
+    if not own or not all(isinstance(n.op, Transpose) and n.op.perm == TO_NCHW for n in own):
         return item
     kind = replace(builder.type(item.value), shape=item.model_shape)
     source = builder.values[first.outputs[0]].source

@@ -25,13 +25,16 @@ from codegen.settle.finish import finish
 from codegen.settle.float32.inputs import NO_FLOATS, NO_INTEGERS, NeedsFloat, is_real
 from codegen.settle.float32.rules import FLOAT_RULES, QUANTIZED_BEHIND
 from codegen.settle.forms import way_out
+from codegen.settle.images import image_by_image
 from codegen.settle.rule import NO_RULES, Rules
 from codegen.settle.rules import RULES
 from codegen.settle.states import POISON, Accum, Const, Float, Int, IntConst, Poison, State
 from codegen.settle.words import shift_of, signed
 
 
-def settle(graph: RealGraph, mode: Mode, borders: Borders | None = None, joined: Rules = NO_RULES) -> Graph:
+def settle(
+    graph: RealGraph, mode: Mode, borders: Borders | None = None, joined: Rules = NO_RULES, *, by_image: bool = False
+) -> Graph:
     """The integer Graph of a quantized RealGraph.
 
     Tensors keep the model's own order of axes; operators that want NHWC have a Transpose before and behind them.
@@ -41,14 +44,33 @@ def settle(graph: RealGraph, mode: Mode, borders: Borders | None = None, joined:
         mode: the arithmetic of every requantization.
         borders: how the network meets its user.
         joined: rules that go before the house's own.
+        by_image: as of `run_walk`.
 
     Raises:
         ModelRejected: LAM-IMPORT-001, with every problem of the network.
     """
-    walk = walked(lambda floats: Settling(graph, mode, borders or Borders(), joined, floats=floats))
+    walk = run_walk(graph, mode, borders or Borders(), joined, by_image=by_image)
     if walk.problems:
         raise ModelRejected([p.error for p in walk.problems], where=graph.name)
     return walk.graph()
+
+
+def run_walk(graph: RealGraph, mode: Mode, borders: Borders, joined: Rules, *, by_image: bool) -> Settling:
+    """The walk over a network; `by_image`: its batch is cut where that saves memory.
+
+    What cannot be settled so is tried the other way; the problems are those of the network as it is.
+    """
+
+    def of(form: RealGraph) -> Settling:
+        return walked(lambda floats: Settling(form, mode, borders, joined, floats=floats))
+
+    cut, saves = image_by_image(graph) or (graph, False)
+    first, second = (cut, graph) if by_image and saves else (graph, cut)
+    found = of(first)
+    if not found.problems or cut is graph:
+        return found
+    other = of(second)
+    return other if not other.problems or second is graph else found
 
 
 Walk = TypeVar("Walk", bound="Settling")

@@ -22,6 +22,7 @@ from codegen.frontends import has_bfloat16, is_caffe, is_tflite
 from codegen.golden.interface import PortSpec, graph_ports, in_model_layout, network_feeds
 from codegen.golden.interpreter import Stepper
 from codegen.host import GoldenAnswers, Network, host_flags
+from codegen.ir.images import with_batches
 from codegen.ir.quant import Array
 from codegen.laws import check_nodes
 from codegen.pipeline import Compiled, Options, compile_file, read_model
@@ -112,7 +113,7 @@ class GoldenEngine(Held):
         for value in self._graph.values.values():
             if not value.is_const:
                 found.setdefault(value.source or value.name, in_model_layout(values[value.name], value.perm))
-        return found | {port.name: port.to_model(values[port.value]) for port in self._outputs}
+        return with_batches(found) | {port.name: port.to_model(values[port.value]) for port in self._outputs}
 
 
 class CEngine(Held):
@@ -139,7 +140,7 @@ class CEngine(Held):
 
     def dump(self, sample: Mapping[str, Array]) -> dict[str, Array]:
         """Every tensor that the C computes, in the model's layout where the model has it, and the outputs."""
-        return self._network.trace(sample)
+        return with_batches(self._network.trace(sample))
 
     def close(self) -> None:
         """Unload the library."""

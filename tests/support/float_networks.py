@@ -136,9 +136,9 @@ class Maker:
         return replace(self.net.graph(), outputs=wanted, faces=wanted).live()
 
 
-def random_network(seed: int) -> RealGraph:
+def random_network(seed: int, images: int = 1) -> RealGraph:
     """Six to ten pieces and a head; now and then a tensor in the middle leaves the network too."""
-    maker = Maker(seed)
+    maker = Maker(seed, (images, 3, 6, 6))
     steps = [maker.conv, maker.depthwise, maker.transposed, maker.batch_norm, maker.arithmetic, maker.pool]
     steps += [maker.activation, maker.activation, maker.pad, maker.branches, maker.residual, maker.conv]
     seen = []

@@ -14,7 +14,7 @@ from codegen.frontends.vocabulary import HOUSE, Vocabulary
 from codegen.ir.graph import Graph
 from codegen.ir.quant import ALL_MODES, Mode
 from codegen.settle.borders import Borders, IoLayout, IoType
-from codegen.settle.walk import Settling, walked
+from codegen.settle.walk import run_walk
 
 
 def import_caffe(
@@ -25,6 +25,7 @@ def import_caffe(
     io_layout: IoLayout = "nhwc",
     shapes: Given | None = None,
     known: Vocabulary = HOUSE,
+    by_image: bool = True,
 ) -> Graph:
     """The Graph of a Caffe network, which computes with real numbers.
 
@@ -35,6 +36,7 @@ def import_caffe(
         io_layout: "nhwc" makes inputs and outputs of four axes NHWC; "model" leaves them.
         shapes: of inputs, which go before those of the file.
         known: rules that join the house's own.
+        by_image: whether a batch is cut into images where that saves memory.
 
     Raises:
         ModelRejected: LAM-IMPORT-001, with every problem of the network.
@@ -44,7 +46,7 @@ def import_caffe(
         raise OptionBad(f"mode {mode}, io_type {io_type}, io_layout {io_layout}")
     reader = RealReader(path, shapes)
     graph, borders = reader.graph().live(), Borders(io_type, io_layout)
-    walk = walked(lambda floats: Settling(graph, mode, borders, known.rules, floats=floats))
+    walk = run_walk(graph, mode, borders, known.rules, by_image=by_image)
     problems = walk.with_those_of(reader.problems)
     if problems:
         raise ModelRejected(problems, where=str(path))

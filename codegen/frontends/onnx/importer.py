@@ -15,7 +15,7 @@ from codegen.frontends.vocabulary import HOUSE, Vocabulary
 from codegen.ir.graph import Graph
 from codegen.ir.quant import ALL_MODES, Mode
 from codegen.settle.borders import Borders, IoLayout, IoType
-from codegen.settle.walk import Settling, walked
+from codegen.settle.walk import run_walk
 
 
 def import_onnx(
@@ -26,6 +26,7 @@ def import_onnx(
     io_layout: IoLayout = "nhwc",
     shapes: Given | None = None,
     known: Vocabulary = HOUSE,
+    by_image: bool = True,
 ) -> Graph:
     """The Graph of an ONNX model: integers where it is quantized, real numbers elsewhere.
 
@@ -36,6 +37,7 @@ def import_onnx(
         io_layout: "nhwc" makes inputs and outputs of four axes NHWC; "model" leaves them.
         shapes: of inputs with open dimensions; an open first dimension is 1 without being named.
         known: operators that join the house's own.
+        by_image: whether a batch is cut into images where that saves memory.
 
     Raises:
         ModelRejected: LAM-IMPORT-001, with every problem of the model.
@@ -47,7 +49,7 @@ def import_onnx(
     reader = RealReader(model, shapes, known)
     graph = reader.graph()
     borders = Borders(io_type, io_layout)
-    walk = walked(lambda floats: Settling(graph, mode, borders, known.rules, floats=floats))
+    walk = run_walk(graph, mode, borders, known.rules, by_image=by_image)
     problems = walk.with_those_of(reader.problems)
     if problems and not model.quantized:
         problems = [*{e.text(): e for e in (*problems, *reader.unknown())}.values()]

@@ -16,7 +16,7 @@ from codegen.frontends.vocabulary import HOUSE, Vocabulary
 from codegen.ir.graph import Graph
 from codegen.ir.quant import ALL_MODES, Mode, Quant
 from codegen.settle.borders import Borders
-from codegen.settle.walk import Settling, walked
+from codegen.settle.walk import run_walk
 
 Port = tuple[str, tuple[int, ...], str, Quant | None]
 _REAL = ("float16", "float32", "float64", "bfloat16")
@@ -24,7 +24,9 @@ _INTEGERS = frozenset(("int8", "uint8", "int16"))
 _PRODUCTS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
 
 
-def import_tflite(path: Path, *, mode: Mode, io_type: str = "quantized", known: Vocabulary = HOUSE) -> Graph:
+def import_tflite(
+    path: Path, *, mode: Mode, io_type: str = "quantized", known: Vocabulary = HOUSE, by_image: bool = True
+) -> Graph:
     """The Graph of a TFLite model; tensors keep the model's own order of axes.
 
     Args:
@@ -32,6 +34,7 @@ def import_tflite(path: Path, *, mode: Mode, io_type: str = "quantized", known: 
         mode: the arithmetic of every requantization; `tflite` is TFLite's own.
         io_type: "quantized" drops QUANTIZE and DEQUANTIZE at the borders; "model" keeps them.
         known: operators that join the house's own.
+        by_image: whether a batch is cut into images where that saves memory.
 
     Raises:
         ModelRejected: LAM-IMPORT-001, with every problem of the model.
@@ -42,7 +45,7 @@ def import_tflite(path: Path, *, mode: Mode, io_type: str = "quantized", known: 
     model = read_model(path)
     reader = RealReader(model, known, whole=True)
     graph, borders = reader.graph(), Borders("model" if io_type == "model" else "quantized")
-    walk = walked(lambda floats: Settling(graph, mode, borders, known.tflite_rules, floats=floats))
+    walk = run_walk(graph, mode, borders, known.tflite_rules, by_image=by_image)
     problems = walk.with_those_of(reader.problems)
     if problems:
         raise ModelRejected(problems, where=str(path))

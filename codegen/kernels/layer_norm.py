@@ -27,7 +27,7 @@ class LayerNormContext:
 
     And whether their mean is taken off, or a number; and of how many pixels, where that is one call, with factors in
     `sets` of `per_set`.  `narrow`: sums, distances and deviations fit 32 bits, so that one high product makes the
-    latter.  `high`: so many bits of a result's lower half are behind the point, if there are no more.
+    latter.  `high`: of a result the upper word says all then.
     """
 
     channels: int
@@ -64,7 +64,7 @@ def _fit_whole(node: NodeOf[LayerNorm]) -> Fit:
 
 def _fit(node: NodeOf[LayerNorm], pixels: str) -> Fit:
     op, count = node.op, channels(node.ins[0].shape)
-    centred = op.around is None
+    centred, narrow = op.around is None, _is_narrow(op, node.ins[0], count)
     context = LayerNormContext(
         channels=count,
         gain=_place(op, op.gain, count),
@@ -75,8 +75,8 @@ def _fit(node: NodeOf[LayerNorm], pixels: str) -> Fit:
         pixels=pixels,
         sets=op.sets,
         per_set=count // op.run,
-        narrow=_is_narrow(op, node.ins[0], count),
-        high=op.shift + BITS >= _WORD,
+        narrow=narrow,
+        high=narrow and op.shift + BITS >= _WORD,
     )
     words = (op.epsilon & 0xFFFFFFFF, op.epsilon >> 32)
     return Fit(

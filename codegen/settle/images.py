@@ -51,7 +51,7 @@ def image_by_image(graph: RealGraph) -> tuple[RealGraph, bool] | None:
     cut = _cut(graph, stretch)
     held = element_bytes(graph)
     before, after = live_bytes(graph, held), live_bytes(cut, held)
-    between = sum(not isinstance(op, _IN_PLACE) for op in stretch.ops.values()) > 1  # else there is no tensor to save
+    between = sum(not isinstance(op, _IN_PLACE + MOVING) for op in stretch.ops.values()) > 1  # else nothing to save
     pays = between and before - after >= _CALL_BYTES * (_calls(cut) - _calls(graph)) and not _flows(graph, stretch)
     return cut, pays and after <= _LEFT * before
 

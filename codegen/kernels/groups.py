@@ -79,6 +79,11 @@ class Grouped:
         parts = np.abs(_by_parts(self.whole_numbers, self.block, self.block)).sum(axis=2)
         return int(parts.max()) * self.sums.x.reach(self.sums.op.x_zero_point) < 1 << 31
 
+    @property
+    def fits_halves(self) -> bool:
+        """Whether a group's sum of inputs, which are made to have a sign, times numbers fits 16 bits."""
+        return self._reach(self.whole_numbers, DType.S8, self.block) < 1 << 15
+
     def reach(self, part: int) -> int:
         """Largest size of the sum of inputs times numbers, of so many inputs of a group."""
         return self._reach(self.whole_numbers, self.sums.x, part)

@@ -137,9 +137,11 @@ def test_they_take_a_quarter_more_instructions_than_bytes_at_most(chip: str) -> 
 
 @pytest.mark.skipif(not AVX512, reason="needs AVX-512 with VNNI")
 @pytest.mark.parametrize("kind", ["groups", "zeros"])
-@pytest.mark.parametrize(("inputs", "outputs"), [(256, 64), (104, 64)])
-def test_on_x86_they_do_too(inputs: int, outputs: int, kind: str) -> None:
-    (_, few), (_, bytes_) = (stepped.counted(published(inputs, outputs, k, 32)) for k in (kind, "8 bits"))
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "block", "rows"), [(256, 64, 32, 1), (104, 64, 32, 1), (128, 64, 32, 16), (128, 64, 16, 16)]
+)
+def test_on_x86_they_do_too(inputs: int, outputs: int, block: int, rows: int, kind: str) -> None:
+    (_, few), (_, bytes_) = (stepped.counted(published(inputs, outputs, k, block, rows)) for k in (kind, "8 bits"))
     assert few <= MOST * bytes_
 
 

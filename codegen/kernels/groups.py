@@ -18,6 +18,8 @@ from codegen.ops import Conv2D, Dense
 from codegen.records import record
 
 _BYTE = 8
+GROUP_LESS = "of each group, added to its numbers: they are stored as so much less"
+"""Said of params."""
 
 
 @record

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from codegen.ir.form import Field, Scratch
+from codegen.ir.form import Field, Mix, Scratch
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
+from codegen.ir.shape import row_pixels
+from codegen.kernels.dsp.panel_mix import spread_mix
 from codegen.kernels.dsp.words import pack_few
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant, filled
 from codegen.kernels.groups import Grouped, InGroups, grouped
@@ -107,7 +109,18 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     )
     why = f"1 pixel x 4 channels, SMLAD on inputs widened once, {made.said}"
     headers = (*k.rq.headers, *(("lam_armv7em_few.h",) if k.rest else ()))
-    return Fit(k, params, (Scratch("column", 4 * k.column_words),), why, headers=headers)
+    column, mix = Scratch("column", 4 * k.column_words), _mix(k).times(row_pixels(node.outs[0].shape))
+    return Fit(k, params, (column,), why, headers=headers, mix=mix)
+
+
+def _mix(k: DspGroupsContext) -> Mix:
+    """What a pixel takes: counted in the assembly, and in the disassembly of what is around it."""
+    eight = Mix(other=16, load=4, multiple=1, moved=4, multiply_add=16)
+    group = Mix(other=2, load=4 + 4 * k.apart, multiple=5, moved=13, multiply_add=4 + 4 * k.apart, taken=1)
+    outputs = Mix(other=50, load=14, store=8, multiple=4, moved=16, taken=3)
+    four = eight.times(-(-k.n_in // _STEP)) + group.times(k.groups) + outputs
+    once = Mix(other=12, load=2, store=5, taken=1).times(k.groups) + Mix(load=2, multiply_add=2).times(k.n_in / 4)
+    return spread_mix(k.n_in) + once + four.times(-(-k.n_out // _TOGETHER))
 
 
 _ORDER = "in the order of lam_armv7em_groups.h"

@@ -429,15 +429,24 @@ static inline LAM_LANES_ALWAYS int32_t lam_lanes_inputs_sum(const uint8_t *x, in
 
 #if LAM_LANES_AVX512
 
-/* Sixteen sums of sixteen bytes each, which are added up without a sign, times `times`. */
-static inline LAM_LANES_ALWAYS __m512i lam_lanes_sixteens(const uint8_t *x, int32_t times)
+/* Eight sums of eight bytes each, which are added up without a sign: zeros stand for those behind the `bytes` there are. */
+static inline LAM_LANES_ALWAYS __m512i lam_lanes_eights(const uint8_t *x, int32_t bytes)
+{
+    __m512i v = _mm512_setzero_si512();
+    if (bytes >= 64) {
+        v = _mm512_loadu_si512(x);
+    } else if (bytes > 0) {
+        v = _mm512_maskz_loadu_epi8(~(__mmask64)0 >> (64 - bytes), x);
+    }
+    return _mm512_sad_epu8(_mm512_setzero_si512(), _mm512_xor_si512(v, _mm512_set1_epi8(-128)));
+}
+
+/* Sixteen sums of sixteen bytes each, times `times`. */
+static inline LAM_LANES_ALWAYS __m512i lam_lanes_sixteens(const uint8_t *x, int32_t bytes, int32_t times)
 {
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    const __m512i none = _mm512_setzero_si512(), turn = _mm512_set1_epi8(-128);
-    const __m512i a = _mm512_sad_epu8(none, _mm512_xor_si512(_mm512_loadu_si512(x), turn));
-    const __m512i b = _mm512_sad_epu8(none, _mm512_xor_si512(_mm512_loadu_si512(x + 64), turn));
-    const __m512i c = _mm512_sad_epu8(none, _mm512_xor_si512(_mm512_loadu_si512(x + 128), turn));
-    const __m512i d = _mm512_sad_epu8(none, _mm512_xor_si512(_mm512_loadu_si512(x + 192), turn));
+    const __m512i a = lam_lanes_eights(x, bytes), b = lam_lanes_eights(x + 64, bytes - 64);
+    const __m512i c = lam_lanes_eights(x + 128, bytes - 128), d = lam_lanes_eights(x + 192, bytes - 192);
     const __m512i all = _mm512_packus_epi32(_mm512_packus_epi32(a, b), _mm512_packus_epi32(c, d));
     const __m512i sums = _mm512_madd_epi16(all, _mm512_set1_epi16((int16_t)times));
     return _mm512_sub_epi32(_mm512_permutexvar_epi32(order, sums), _mm512_set1_epi32(128 * 16 * times));
@@ -451,12 +460,12 @@ static inline LAM_LANES_ALWAYS __m512i lam_lanes_pairs(__m512i first, __m512i la
     return _mm512_add_epi32(_mm512_permutex2var_epi32(first, even, last), _mm512_permutex2var_epi32(first, odd, last));
 }
 
-/* Sixteen sums of 16, 32 or 64 bytes each. */
-static inline LAM_LANES_ALWAYS __m512i lam_lanes_many_sums(const uint8_t *x, int32_t size, int32_t times)
+/* Sixteen sums of 16, 32 or 64 bytes each, of so many bytes in all. */
+static inline LAM_LANES_ALWAYS __m512i lam_lanes_many_sums(const uint8_t *x, int32_t bytes, int32_t size, int32_t times)
 {
     __m512i parts[4];
     for (int32_t i = 0; i < size / 16; i++) {
-        parts[i] = lam_lanes_sixteens(x + 256 * i, times);
+        parts[i] = lam_lanes_sixteens(x + 256 * i, bytes - 256 * i, times);
     }
     if (size == 16) {
         return parts[0];
@@ -465,35 +474,42 @@ static inline LAM_LANES_ALWAYS __m512i lam_lanes_many_sums(const uint8_t *x, int
     return (size == 32) ? parts[0] : lam_lanes_pairs(parts[0], lam_lanes_pairs(parts[2], parts[3]));
 }
 
+/* The sums of `groups` groups of 16, 32 or 64 bytes that lie one behind the other, of which the last may be smaller. */
+static inline LAM_LANES_ALWAYS void lam_lanes_sums_by_size(const uint8_t *x, int32_t bytes, int32_t groups, int32_t size,
+                                                           int32_t times, int32_t *sums)
+{
+    int32_t g = 0;
+    for (; bytes >= 16 * size; g += 16, bytes -= 16 * size) {
+        _mm512_storeu_si512(sums + g, lam_lanes_many_sums(x + g * size, 16 * size, size, times));
+    }
+    if (g < groups) {
+        lam_lanes_store(sums + g, lam_lanes_many_sums(x + g * size, bytes, size, times), groups - g);
+    }
+}
+
 #endif
 
 /* Of `count` pixels' groups the sums of inputs, times `times`; `rest` inputs are behind the whole ones. */
 static inline LAM_LANES_ALWAYS void lam_lanes_groups_sums(lam_lanes_groups s, const uint8_t *x, int32_t count, int32_t rest,
                                                           int32_t times, int32_t *sums)
 {
-    int32_t pixels = count, whole = s.whole;
-    const int32_t size = 8 * s.steps;
-    if (rest == 0) { /* all groups lie one behind the other */
-        whole = count * s.whole;
-        pixels = 1;
-    }
-    for (int32_t p = 0; p < pixels; p++) {
-        int32_t g = 0;
+    const int32_t size = 8 * s.steps, groups = lam_lanes_groups_count(s);
 #if LAM_LANES_AVX512
-        if (size == 16 || size == 32 || size == 64) {
-            for (; g + 16 <= whole; g += 16, x += 16 * size) {
-                _mm512_storeu_si512(sums + g, lam_lanes_many_sums(x, size, times));
-            }
+    if (size == 16 || size == 32 || size == 64) {
+        if (rest == 0) { /* those of all pixels lie one behind the other */
+            lam_lanes_sums_by_size(x, count * s.inputs, count * groups, size, times, sums);
+            return;
         }
+        for (int32_t p = 0; p < count; p++) {
+            lam_lanes_sums_by_size(x + p * s.inputs, s.inputs, groups, size, times, sums + p * groups);
+        }
+        return;
+    }
 #endif
-        for (; g < whole; g++, x += size) {
-            sums[g] = times * lam_lanes_inputs_sum(x, size);
-        }
-        sums += whole;
-        if (rest > 0) {
-            *sums = times * lam_lanes_inputs_sum(x, rest);
-            sums++;
-            x += rest;
+    for (int32_t p = 0; p < count; p++) {
+        for (int32_t g = 0; g < groups; g++) {
+            const int32_t inputs = g < s.whole ? size : rest;
+            sums[p * groups + g] = times * lam_lanes_inputs_sum(x + p * s.inputs + g * size, inputs);
         }
     }
 }

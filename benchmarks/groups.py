@@ -1,10 +1,10 @@
 """What a scale per group of inputs costs: instructions and flash of dense layers, beside weights of 8 bits.
 
-    python benchmarks/groups.py [--chips cortex-m4 rv32imc] [--layers 512x512 256x64] [--block 32] [--json]
+    python benchmarks/groups.py [--chips cortex-m4 rv32imc] [--layers 512x512 256x64] [--block 32] [--rows 16] [--json]
 
-Layers of one pixel, of int8 activations: `8 bits` has a scale per output; `4 bits` too; `groups` has 4 bits and a scale
-for each `--block` inputs, `zeros` a zero point as well.  Counts are exact and repeat with the same compiler; `host` is
-this machine, whose instructions are counted one by one (x86-64 and Linux).
+Layers of `--rows` pixels, of int8 activations: `8 bits` has a scale per output; `4 bits` too; `groups` has 4 bits and
+a scale for each `--block` inputs, `zeros` a zero point as well.  Counts are exact and repeat with the same compiler;
+`host` is this machine, whose instructions are counted one by one (x86-64 and Linux).
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ KINDS = ("8 bits", "4 bits", "groups", "zeros")
 HEADERS = ["chip", "layer", *(f"{kind} B" for kind in KINDS), *KINDS, *(f"times, {kind}" for kind in KINDS[1:])]
 
 
-def layer(inputs: int, outputs: int, kind: str, block: int) -> bytes:
-    """A product by weights of one of KINDS, with a bias, between integers."""
+def layer(inputs: int, outputs: int, kind: str, block: int, rows: int = 1) -> bytes:
+    """A product of so many rows by weights of one of KINDS, with a bias, between integers."""
     rng, grouped = np.random.default_rng(0), kind in ("groups", "zeros")
     sizes = (-(-inputs // block), outputs) if grouped else (outputs,)
     dtype, low, high = (TensorProto.INT8, -127, 128) if kind == "8 bits" else (TensorProto.UINT4, 0, 16)
@@ -55,7 +55,7 @@ def layer(inputs: int, outputs: int, kind: str, block: int) -> bytes:
         helper.make_node("QuantizeLinear", ["y", "ys", "yz"], ["yq"]),
     ]
     ends = [
-        [helper.make_tensor_value_info(name, TensorProto.INT8, (1, size))]
+        [helper.make_tensor_value_info(name, TensorProto.INT8, (rows, size))]
         for name, size in (("xq", inputs), ("yq", outputs))
     ]
     graph = helper.make_graph(nodes, "layer", *ends, given)
@@ -63,10 +63,10 @@ def layer(inputs: int, outputs: int, kind: str, block: int) -> bytes:
     return bytes(model.SerializeToString())
 
 
-def row(chip: str, size: str, block: int) -> dict[str, Any]:
+def row(chip: str, size: str, block: int, rows: int) -> dict[str, Any]:
     """Counts of one layer on one chip."""
     inputs, outputs = map(int, size.split("x"))
-    found = {kind: counted(layer(inputs, outputs, kind, block), chip) for kind in KINDS}
+    found = {kind: counted(layer(inputs, outputs, kind, block, rows), chip) for kind in KINDS}
     return {
         "chip": chip,
         "layer": size,
@@ -97,9 +97,10 @@ def main() -> None:
     parser.add_argument("--chips", nargs="+", default=CHIPS)
     parser.add_argument("--layers", nargs="+", default=LAYERS, help="inputs x outputs")
     parser.add_argument("--block", type=int, default=32)
+    parser.add_argument("--rows", type=int, default=1, help="pixels of a layer")
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
-    rows = [row(chip, size, asked.block) for chip in asked.chips for size in asked.layers]
+    rows = [row(chip, size, asked.block, asked.rows) for chip in asked.chips for size in asked.layers]
     print(json.dumps(rows, indent=2) if asked.json else text_table(HEADERS, [line(r) for r in rows], keep=2))
 
 

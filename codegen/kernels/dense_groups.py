@@ -10,14 +10,13 @@ from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
 from codegen.kernels.common import RequantContext, requant_context, requant_fields
-from codegen.kernels.groups import Grouped, InGroups, grouped
+from codegen.kernels.groups import GROUP_LESS, Grouped, InGroups, grouped
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.packed import Fields, filled_to
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
 
 _BYTE = 8
-_GROUP_LESS = "of each group, added to its numbers: they are stored as so much less"
 
 
 @record
@@ -84,7 +83,7 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
 def _less_fields(made: Grouped) -> tuple[Field, ...]:
     """Params `w_shift` where groups have zero points of their own."""
     less = made.less
-    return () if less is None else (Field("w_shift", less.astype(np.int8).reshape(-1), about=_GROUP_LESS),)
+    return () if less is None else (Field("w_shift", less.astype(np.int8).reshape(-1), about=GROUP_LESS),)
 
 
 def _context(node: NodeOf[Conv2D | Dense], made: Grouped) -> DenseGroupsContext:

@@ -18,6 +18,8 @@ from codegen.ops import Conv2D, Dense
 from codegen.records import record
 
 _BYTE = 8
+GROUP_LESS = "of each group, added to its numbers: they are stored as so much less"
+"""Said of params."""
 
 
 @record
@@ -78,6 +80,11 @@ class Grouped:
         """Whether a group's sum of inputs, their zero point taken off, times numbers fits 32 bits."""
         parts = np.abs(_by_parts(self.whole_numbers, self.block, self.block)).sum(axis=2)
         return int(parts.max()) * self.sums.x.reach(self.sums.op.x_zero_point) < 1 << 31
+
+    @property
+    def fits_halves(self) -> bool:
+        """Whether a group's sum of inputs, which are made to have a sign, times numbers fits 16 bits."""
+        return self._reach(self.whole_numbers, DType.S8, self.block) < 1 << 15
 
     def reach(self, part: int) -> int:
         """Largest size of the sum of inputs times numbers, of so many inputs of a group."""

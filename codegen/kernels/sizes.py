@@ -150,3 +150,21 @@ class PixelSizes:
     def output_at(self, pixel: int, channel: int = 0) -> int:
         """From the first output of the first pixel to another."""
         return pixel * self.c_out + channel
+
+
+class ColumnSizes(PixelSizes):
+    """Such pixels, whose columns of widened inputs lie side by side, and the sums of some by some channels."""
+
+    __slots__ = ()
+
+    def column_at(self, pixel: int) -> int:
+        """Words from the column of the first pixel to that of another beside it."""
+        return 2 * pixel
+
+    def sums_of(self, pixels: int, channels: int) -> int:
+        """Sums of so many pixels by so many channels."""
+        return pixels * channels
+
+    def sum_at(self, pixels: int, pixel: int, channel: int) -> int:
+        """The place of a sum: channel by channel, the pixels of each."""
+        return channel * pixels + pixel

@@ -13,6 +13,7 @@ from onnx import TensorProto, numpy_helper
 from benchmarks import stepped
 from benchmarks.groups import layer as published
 from codegen import api
+from codegen.ir.form import Form
 from codegen.ir.graph import Graph
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType, TensorType
@@ -62,12 +63,30 @@ def test_c_equals_golden_on_the_emulated_chip(chip: str, tmp_path: Path) -> None
     assert selftest_on(chip, project).exit_code == 0
 
 
+def form_of(name: str, level: str) -> Form:
+    """What the case has on a level."""
+    form = find_form(next(cases().view(node) for node in cases().nodes if node.name == name), level)
+    assert form is not None
+    return form
+
+
 @pytest.mark.parametrize("level", KERNELS)
 def test_each_level_has_a_kernel_for_them(level: str) -> None:
-    node = next(n for n in cases().nodes if n.name == "single_groups_4_96")
-    form = find_form(cases().view(node), level)
-    assert form is not None
-    assert form.kernel == KERNELS[level]
+    assert form_of("single_groups_4_96", level).kernel == KERNELS[level]
+
+
+@pytest.mark.parametrize("kind", ["", "u"])
+@pytest.mark.parametrize(("inputs", "together"), [(56, 18), (64, 10), (72, 8), (80, 10), (128, 10)])
+def test_many_pixels_share_weights_with_smlad(inputs: int, together: int, kind: str) -> None:
+    """Of 18, nine, seven, nine and nine: an odd one is widened beside nothing."""
+    form = form_of(f"single_groups_{kind}4_{inputs}", "armv7em")
+    assert (form.kernel, form.context.together) == ("dsp_opened", together)
+
+
+@pytest.mark.parametrize(("inputs", "pixels"), [(56, 9), (64, 9), (72, 7), (80, 9), (128, 9)])
+def test_many_pixels_share_weights_on_x86(inputs: int, pixels: int) -> None:
+    form = form_of(f"single_groups_4_{inputs}", "host")
+    assert (form.kernel, form.context.pixels) == ("x86_groups", pixels)
 
 
 def dense(numbers: Array, block: int, x: DType = S8) -> NodeOf[Dense]:
@@ -135,11 +154,25 @@ def test_they_take_a_quarter_more_instructions_than_bytes_at_most(chip: str) -> 
     assert groups.weights_bytes <= 0.6 * one.weights_bytes
 
 
+@pytest.mark.parametrize("kind", ["groups", "zeros"])
+@pytest.mark.parametrize("chip", ["cortex-m4"])
+def test_many_pixels_keep_to_that(chip: str, kind: str) -> None:
+    target = load_target(chip)
+    assert target.toolchain
+    assert target.board
+    require_tool(target.toolchain.cc, target.board.emulator[0])
+    groups, one = (api.profile(published(128, 64, k, 32, 16), chip).instructions for k in (kind, "8 bits"))
+    assert groups <= MOST * one
+
+
 @pytest.mark.skipif(not AVX512, reason="needs AVX-512 with VNNI")
 @pytest.mark.parametrize("kind", ["groups", "zeros"])
-@pytest.mark.parametrize(("inputs", "outputs"), [(256, 64), (104, 64)])
-def test_on_x86_they_do_too(inputs: int, outputs: int, kind: str) -> None:
-    (_, few), (_, bytes_) = (stepped.counted(published(inputs, outputs, k, 32)) for k in (kind, "8 bits"))
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "block", "rows"),
+    [(256, 64, 32, 1), (104, 64, 32, 1), pytest.param(128, 64, 32, 16, marks=pytest.mark.slow)],
+)
+def test_on_x86_they_do_too(inputs: int, outputs: int, block: int, rows: int, kind: str) -> None:
+    (_, few), (_, bytes_) = (stepped.counted(published(inputs, outputs, k, block, rows)) for k in (kind, "8 bits"))
     assert few <= MOST * bytes_
 
 

@@ -12,6 +12,7 @@ from codegen.kernels.dsp.columns import DENSE_DIRECT, columns
 from codegen.kernels.dsp.eights import EIGHTS
 from codegen.kernels.dsp.groups import GROUPS
 from codegen.kernels.dsp.matmul import MATMUL
+from codegen.kernels.dsp.opened import OPENED
 from codegen.kernels.dsp.panels import panels
 from codegen.kernels.dsp.slides import SLIDES, SMALL_SLIDES
 from codegen.kernels.dsp.window_slides import WINDOW_SLIDES
@@ -25,7 +26,16 @@ def _sums(*, wide: bool) -> tuple[Kernel[Any], ...]:
 
 
 # Goal `size` takes the first: the small form never takes fewer instructions, so that no other goal does.
-DSP: tuple[Kernel[Any], ...] = (SMALL_SLIDES, SLIDES, GROUPS, EIGHTS, *_sums(wide=False), *_sums(wide=True), MATMUL)
+DSP: tuple[Kernel[Any], ...] = (
+    SMALL_SLIDES,
+    SLIDES,
+    GROUPS,
+    OPENED,
+    EIGHTS,
+    *_sums(wide=False),
+    *_sums(wide=True),
+    MATMUL,
+)
 
 DSP_FASTER: tuple[Kernel[Any], ...] = (WINDOW_SLIDES,)
 """Those that other forms come before, for their code is smaller: goal `size` takes these."""

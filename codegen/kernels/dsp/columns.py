@@ -19,7 +19,7 @@ from codegen.kernels.dsp.panel_mix import columns_mix, spread_mix
 from codegen.kernels.dsp.words import pack_few, pack_words, words_of
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant, filled
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.sizes import PixelSizes
+from codegen.kernels.sizes import ColumnSizes
 from codegen.kernels.weighted import EACH_STORED_LESS, FOLDED, STORED_LESS, Weighted, few_said, weighted
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
@@ -32,7 +32,7 @@ _LARGE_COLUMNS = 1536
 
 
 @record
-class ColumnContext(PixelSizes):
+class ColumnContext(ColumnSizes):
     """Literals of one layer: `groups` of four values a column, `piece` bytes in each of its pieces.
 
     `shifted`: weights are bytes less a shift; each pixel's sums begin with the shift times the sum of its column.
@@ -71,18 +71,6 @@ class ColumnContext(PixelSizes):
     def to_next_pair(self) -> int:
         """Words from one group of a pair's second channel, the last, to the next pair."""
         return 2 * words_of(self.groups, self.bits, wide=self.wide) - self.words
-
-    def column_at(self, pixel: int) -> int:
-        """Words from the column of the first pixel to that of another beside it."""
-        return 2 * pixel
-
-    def sums_of(self, pixels: int, channels: int) -> int:
-        """Sums of so many pixels by so many channels."""
-        return pixels * channels
-
-    def sum_at(self, pixels: int, pixel: int, channel: int) -> int:
-        """The place of a sum: channel by channel, the pixels of each."""
-        return channel * pixels + pixel
 
 
 @record

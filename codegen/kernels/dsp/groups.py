@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from codegen.ir.form import Field, Scratch
+from codegen.ir.form import Field, Mix, Scratch
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
+from codegen.ir.shape import row_pixels
+from codegen.kernels.dsp.panel_mix import spread_mix
 from codegen.kernels.dsp.words import pack_few
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant, filled
 from codegen.kernels.groups import Grouped, InGroups, grouped
@@ -25,6 +27,7 @@ _STEP = 8
 """Inputs of a word of each channel."""
 _SIZES = (32, 16, 8)
 """Inputs of a group."""
+_SMALL = 16
 _TOTALS, _HEAD = 4, 5
 """Words of a column: as lam_armv7em_groups.h has them."""
 _BITS = 4
@@ -32,12 +35,16 @@ _BITS = 4
 
 @record
 class DspGroupsContext(InGroups):
-    """Literals of one layer: `n_in` inputs in groups of `size`; `apart`: groups have zero points."""
+    """Literals of one layer: `n_in` inputs in groups of `size`.
+
+    `apart`: groups have zero points; `halves`: their sums fit 16 bits.
+    """
 
     widen: str
     y_t: str
     n_out: int
     apart: bool
+    halves: bool
     rq: FastRequant
 
     @property
@@ -86,10 +93,14 @@ class DspGroupsContext(InGroups):
         return self.n_out % _TOGETHER
 
     @property
+    def zero_words(self) -> int:
+        """Words of what is added to the fields of four channels: two in small groups, which it is more of."""
+        return 0 if not self.apart else 1 if self.size > _SMALL else 2
+
+    @property
     def words(self) -> int:
         """Words of four channels' weights."""
-        own = 3 if self.apart else 2
-        return _TOGETHER * (self.whole * self.steps + -(-self.rest // _STEP)) + own * self.groups
+        return _TOGETHER * (self.whole * self.steps + -(-self.rest // _STEP)) + (2 + self.zero_words) * self.groups
 
 
 def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
@@ -107,20 +118,35 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     )
     why = f"1 pixel x 4 channels, SMLAD on inputs widened once, {made.said}"
     headers = (*k.rq.headers, *(("lam_armv7em_few.h",) if k.rest else ()))
-    return Fit(k, params, (Scratch("column", 4 * k.column_words),), why, headers=headers)
+    column, mix = Scratch("column", 4 * k.column_words), _mix(k).times(row_pixels(node.outs[0].shape))
+    return Fit(k, params, (column,), why, headers=headers, mix=mix)
+
+
+def _mix(k: DspGroupsContext) -> Mix:
+    """What a pixel takes: counted in the assembly, and in the disassembly of what is around it."""
+    eight = Mix(other=16, load=4, multiple=1, moved=4, multiply_add=16)
+    group = Mix(other=1, load=4 * (not k.halves), multiple=4 + k.halves, moved=13, multiply_add=4, taken=1)
+    if k.apart:
+        group += Mix(multiple=1, moved=2, multiply_add=4) if k.zero_words > 1 else Mix(load=4, multiply_add=4)
+    outputs = Mix(other=50, load=14, store=8, multiple=4, moved=16, taken=3)
+    four = eight.times(-(-k.n_in // _STEP)) + group.times(k.groups) + outputs
+    once = Mix(other=12, load=2, store=5, taken=1).times(k.groups) + Mix(load=2, multiply_add=2).times(k.n_in / 4)
+    return spread_mix(k.n_in) + once + four.times(-(-k.n_out // _TOGETHER))
 
 
 _ORDER = "in the order of lam_armv7em_groups.h"
 
 
 def _context(node: NodeOf[Conv2D | Dense], made: Grouped) -> DspGroupsContext:
+    size = next(size for size in _SIZES if made.block % size == 0)
     return DspGroupsContext(
         widen=made.sums.x.value,
         y_t=node.outs[0].dtype.ctype,
         n_in=node.ins[0].shape[-1],
         n_out=node.outs[0].shape[-1],
-        size=next(size for size in _SIZES if made.block % size == 0),
+        size=size,
         apart=made.less is not None,
+        halves=made.reach(size) < 1 << 15,
         rq=fast_requant(node.op.requant, made.sums.reach),
     )
 
@@ -131,7 +157,7 @@ def _packed(made: Grouped, k: DspGroupsContext) -> Array:
     whole = rows[:, :split].reshape(len(rows), k.whole, k.size)
     parts = [_words(whole[:, g]) for g in range(k.whole)] + ([_words(rows[:, split:])] if k.rest else [])
     factors = _cut(made, made.factors, k, "<i2")
-    zeros = None if made.less is None else _cut(made, made.less - (1 << (_BITS - 1)), k, "<i1")
+    zeros = None if made.less is None else _cut(made, made.less - (1 << (_BITS - 1)), k, f"<i{k.zero_words}")
     found: list[Array] = []
     for g, part in enumerate(parts):
         found += [part, factors[g]] if zeros is None else [zeros[g], part, factors[g]]

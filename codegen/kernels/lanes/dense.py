@@ -59,18 +59,23 @@ def _fit(on: Processor, node: NodeOf[Conv2D | Dense]) -> Fit | None:
     return Fit(k, params, scratch, why)
 
 
-def _width(node: NodeOf[Conv2D | Dense]) -> int:
+def run_width(node: NodeOf[Conv2D | Dense]) -> int:
+    """Pixels that lie one behind the other: of a row, or of all rows where these are short."""
     shape = node.outs[0].shape
     row = row_pixels(shape)
     return row if row >= _SHORT_ROW else row * row_count(shape)
 
 
+def chunk_pixels(n_in: int, pixels: int, tiles: int) -> int:
+    """Pixels that are made at a time: of so many tiles of `pixels`, as many as are copied at once."""
+    return pixels * max(1, min(_CHUNK_TILES, _CHUNK_BYTES // (pixels * n_in), tiles))
+
+
 def _context(on: Processor, node: NodeOf[Conv2D | Dense], sums: Weighted) -> LanesDenseContext:
     n_in, channels = node.ins[0].shape[-1], node.outs[0].shape[-1]
-    width = _width(node)
+    width = run_width(node)
     block = block_channels(on, width)
     pixels = tile_pixels(on, width, channels, block)
-    tiles = min(_CHUNK_TILES, _CHUNK_BYTES // (pixels * n_in), node.outs[0].elements // (pixels * channels))
     quads = -(-n_in // 4)
     return LanesDenseContext(
         pixels=pixels,
@@ -78,7 +83,7 @@ def _context(on: Processor, node: NodeOf[Conv2D | Dense], sums: Weighted) -> Lan
         quads=quads,
         n_in=n_in,
         channels=channels,
-        chunk=pixels * max(1, tiles),
+        chunk=chunk_pixels(n_in, pixels, node.outs[0].elements // (pixels * channels)),
         rq=lanes_requant(on, sums, few=takes_few(sums, quads)),
     )
 

@@ -1,4 +1,4 @@
-"""Dense layers whose weights have a scale per group of inputs, with AVX-512 or AVX2: one pixel by many outputs.
+"""Dense layers whose weights have a scale per group of inputs, with AVX-512 or AVX2: some pixels by many outputs.
 
 Numbers without a sign by inputs with one: what vectors multiply needs no other form of either.
 """
@@ -11,10 +11,11 @@ import numpy as np
 
 from codegen.ir.form import Field, Scratch
 from codegen.ir.op import NodeOf
-from codegen.ir.quant import Array
+from codegen.ir.quant import Array, DType
 from codegen.kernels.groups import Grouped, InGroups, grouped
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.lanes.common import (
+    LANES,
     LINE,
     X86,
     LanesRequant,
@@ -24,6 +25,7 @@ from codegen.kernels.lanes.common import (
     sum_fields,
     takes_factors,
 )
+from codegen.kernels.lanes.dense import chunk_pixels, run_width
 from codegen.kernels.packed import filled_to
 from codegen.kernels.weighted import BYTES
 from codegen.ops import Conv2D, Dense
@@ -37,16 +39,30 @@ _MOST_BLOCK = 1 << 15
 """Inputs of a group 16 times whose sum, its zero point's part with it, stays in 32 bits: products of 15 by 128 each."""
 _SLACK = 8
 """Bytes behind the inputs that the last ones may be read with."""
+_SUMS = 30
+"""Registers for the sums of groups, those of all of them, and weights."""
+_MOST_PIXELS = 14
+_IN_FLIGHT = 8
+"""Sums below which one waits for the one before it."""
 
 
 @record
 class LanesGroupsContext(InGroups):
-    """Literals of one layer: `n_in` inputs in groups of `size`, outputs in blocks of `block`; `one`: of one pixel."""
+    """Literals of one layer: `n_in` inputs in groups of `size`, outputs in blocks of `block`; `one`: of one pixel.
+
+    `pixels` by `vectors` are summed together, `chunk` pixels made at a time.  `words`: sums of groups fit 16 bits;
+    `copied`: inputs are brought to scratch, as they get a sign or the last ones are read with others.
+    """
 
     block: int
+    pixels: int
+    vectors: int
+    chunk: int
     channels: int
     one: bool
     apart: bool
+    words: bool
+    copied: bool
     rq: LanesRequant
 
     @property
@@ -60,9 +76,14 @@ class LanesGroupsContext(InGroups):
         return -(-self.rest // _STEP)
 
     @property
+    def begin_times(self) -> int:
+        """What a group begins with, of the sum of its inputs: 16 times as much of one pixel (lam_lanes_groups.h)."""
+        return (1 if self.apart else -_HALF) * (16 if self.pixels == 1 else 1)
+
+    @property
     def sums_at(self) -> int:
         """Bytes of scratch before the sums of groups."""
-        return -(-(self.n_in + _SLACK) // LINE) * LINE
+        return -(-(self.chunk * self.n_in + _SLACK) // LINE) * LINE if self.copied else 0
 
 
 def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
@@ -72,15 +93,7 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     sums, y = made.sums, node.outs[0].dtype
     if not takes_factors(node.op.requant, y, sums.reach):
         return None
-    k = LanesGroupsContext(
-        block=block_channels(X86, 1),
-        n_in=node.ins[0].shape[-1],
-        channels=node.outs[0].shape[-1],
-        one=node.outs[0].elements == node.outs[0].shape[-1],
-        size=made.block,
-        apart=made.less is not None,
-        rq=lanes_requant(_SIGNED, sums, few=False),
-    )
+    k = _context(node, made)
     size = k.channels * (k.whole * k.steps + k.rest_steps) * 4
     params = (
         *sum_fields(_SIGNED, sums),
@@ -88,13 +101,49 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
         *_less_fields(made, k),
         Field.later("weights", np.uint8, size, lambda: _packed(made, k), _ORDER, alignment=LINE),
     )
-    scratch = (Scratch("inputs", k.sums_at), Scratch("sums", 4 * k.groups))
-    why = f"{X86.name}: 1 pixel x {-(-min(k.channels, k.block) // 16)} vectors of 16 channels, {made.said}"
-    return Fit(k, params, scratch, why)
+    scratch = (Scratch("inputs", k.sums_at), Scratch("sums", 4 * k.groups * k.chunk))
+    why = f"{X86.name}: {k.pixels} pixels x {k.vectors} vectors of 16 channels, {made.said}"
+    return Fit(k, params, scratch, why, headers=_COPIED if k.copied else ())
+
+
+def _context(node: NodeOf[Conv2D | Dense], made: Grouped) -> LanesGroupsContext:
+    x, y = node.ins[0], node.outs[0]
+    n_in, channels, width = x.shape[-1], y.shape[-1], run_width(node)
+    block, pixels = block_channels(X86, width), _together(width, made.block // _STEP)
+    most = -(-min(channels, block) // LANES)
+    return LanesGroupsContext(
+        block=block,
+        pixels=pixels,
+        vectors=most if pixels == 1 else min(most, _vectors(pixels)),
+        chunk=chunk_pixels(n_in, pixels, -(-y.elements // channels // pixels)),
+        n_in=n_in,
+        channels=channels,
+        one=y.elements == channels,
+        size=made.block,
+        apart=made.less is not None,
+        words=made.fits_halves,
+        copied=x.dtype is not DType.S8 or n_in % _STEP > 0,
+        rq=lanes_requant(_SIGNED, made.sums, few=False),
+    )
+
+
+def _together(width: int, steps: int) -> int:
+    """Pixels that are summed together: the number that takes least for `width` of them."""
+
+    def of_vector(pixels: int) -> int:
+        # of each pixel two products an eight, a beginning and an end; of all, weights taken apart, and the loop
+        return pixels * (2 * steps + 3) + 3 * steps + 8
+
+    return min(range(1, min(width, _MOST_PIXELS) + 1), key=lambda p: -(-width // p) * of_vector(p))
+
+
+def _vectors(pixels: int) -> int:
+    """Vectors of channels that are summed together with so many pixels: as few as keep the multipliers busy."""
+    return next((v for v in (1, 2, 4) if pixels * v >= _IN_FLIGHT and v * (2 * pixels + 1) <= _SUMS), 4)
 
 
 _ORDER = "in the order of lam_lanes_groups.h"
-_HEADERS = ("lam_lanes_groups.h", "lam_lanes_vector.h")
+_COPIED = ("lam_lanes_vector.h",)
 
 
 def _less_fields(made: Grouped, k: LanesGroupsContext) -> tuple[Field, ...]:
@@ -119,5 +168,5 @@ def _packed(made: Grouped, k: LanesGroupsContext) -> Array:
 
 
 GROUPS: Kernel[Conv2D | Dense] = Kernel(
-    "x86_groups", "lanes/groups.c.j2", "pixels", (Dense, Conv2D), _fit, X86.needs, headers=_HEADERS
+    "x86_groups", "lanes/groups.c.j2", "pixels", (Dense, Conv2D), _fit, X86.needs, headers=("lam_lanes_groups.h",)
 )

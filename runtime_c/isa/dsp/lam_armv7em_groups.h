@@ -6,12 +6,12 @@
  * The column of a pixel, in words: four totals, then for each whole group
  *
  *   4 words   the sum of its inputs; times -8, where groups have no zero points
- *   1 word    how many groups follow
+ *   1 word    the mask of a pair of fields, times two, and 1 where a group follows
  *   pairs     its inputs, as lam_widen_s8 makes them
  *   4 words   the totals with this group
  *
- * The weights of four channels: for each group a byte of each, what is added to its fields, if there are zero points; its
- * words as lam_armv7em_few.h has them, two groups of four in each; and the factor of each channel.
+ * The weights of four channels: for each group a byte of each, or 16 bits, what is added to its fields, if there are zero points;
+ * its words as lam_armv7em_few.h has them, two groups of four in each; and the factor of each channel.
  */
 #ifndef LAM_ARMV7EM_GROUPS_H
 #define LAM_ARMV7EM_GROUPS_H
@@ -21,15 +21,15 @@
 #define LAM_GROUPS_TOTALS 4
 #define LAM_GROUPS_HEAD 5
 
-/* What is added to the fields of channel c, and its factor, of the words that hold those of four channels. */
-static inline int32_t lam_groups_zero(const uint32_t *w, int32_t c)
-{
-    return (int8_t)(uint8_t)((w[0] >> (8 * c)) & 0xFFu);
-}
-
+/* The factor of channel c, of the two words that hold those of four; what is added to its fields, of one word or two. */
 static inline int32_t lam_groups_factor(const uint32_t *w, int32_t c)
 {
     return (int16_t)(uint16_t)((w[c / 2] >> (16 * (c % 2))) & 0xFFFFu);
+}
+
+static inline int32_t lam_groups_zero(const uint32_t *w, int32_t c, int32_t words)
+{
+    return words == 2 ? lam_groups_factor(w, c) : (int8_t)(uint8_t)((w[0] >> (8 * c)) & 0xFFu);
 }
 
 #if LAM_BLOCKS
@@ -39,32 +39,46 @@ static inline int32_t lam_groups_factor(const uint32_t *w, int32_t c)
     "ldrsb r4, [%[w]], #1\n\t" \
     "mul %[" a "], %[" a "], r4\n\t"
 #define LAM_GROUPS_ZEROS_1 LAM_GROUPS_ZERO("a0") LAM_GROUPS_ZERO("a1") LAM_GROUPS_ZERO("a2") LAM_GROUPS_ZERO("a3")
+#define LAM_GROUPS_ZEROS_2 \
+    "ldrd r0, r1, [%[w]], #8\n\t" \
+    "smulbt %[a1], %[a0], r0\n\t" \
+    "smulbb %[a2], %[a0], r1\n\t" \
+    "smulbt %[a3], %[a0], r1\n\t" \
+    "smulbb %[a0], %[a0], r0\n\t"
 #define LAM_GROUPS_TIMES(total, a) \
     "ldrsh r4, [%[w]], #2\n\t" \
     "mla " total ", %[" a "], r4, " total "\n\t"
+/* Totals in r0 to r3 and sums by their factors: of 32 bits, or of 16. */
+#define LAM_GROUPS_SCALED_0 \
+    LAM_GROUPS_TIMES("r0", "a0") LAM_GROUPS_TIMES("r1", "a1") LAM_GROUPS_TIMES("r2", "a2") LAM_GROUPS_TIMES("r3", "a3")
+#define LAM_GROUPS_SCALED_1 \
+    "ldrd r4, r12, [%[w]], #8\n\t" \
+    "smlabb r0, %[a0], r4, r0\n\t" \
+    "smlabt r1, %[a1], r4, r1\n\t" \
+    "smlabb r2, %[a2], r12, r2\n\t" \
+    "smlabt r3, %[a3], r12, r3\n\t"
 #define LAM_GROUPS_STEPS_1 LAM_1X4S4
 #define LAM_GROUPS_STEPS_2 LAM_1X4S4 LAM_1X4S4
 #define LAM_GROUPS_STEPS_4 LAM_GROUPS_STEPS_2 LAM_GROUPS_STEPS_2
 /* The totals before the group lie as far behind x as the group and they take. */
-#define LAM_GROUPS_ASM(zeros, steps, back) \
+#define LAM_GROUPS_ASM(zeros, steps, scaled, back) \
     __asm__ volatile( \
         "1:\n\t" \
         "ldmia %[x]!, {r8, r9, r10, r11, lr}\n\t" \
-        "cmp lr, #0\n\t" \
-        "mov lr, #0x000f000f\n\t" \
+        "lsrs lr, lr, #1\n\t" \
         zeros steps \
         "ldrd r0, r1, [%[x], #-" back "]\n\t" \
         "ldrd r2, r3, [%[x], #8 - " back "]\n\t" \
-        LAM_GROUPS_TIMES("r0", "a0") LAM_GROUPS_TIMES("r1", "a1") LAM_GROUPS_TIMES("r2", "a2") LAM_GROUPS_TIMES("r3", "a3") \
+        scaled \
         "stmia %[x]!, {r0, r1, r2, r3}\n\t" \
-        "bne 1b\n\t" \
+        "bcs 1b\n\t" \
         : [a0] "=&r"(a0), [a1] "=&r"(a1), [a2] "=&r"(a2), [a3] "=&r"(a3), [x] "+r"(x_), [w] "+r"(w_) \
         : \
         : "r0", "r1", "r2", "r3", "r4", "r12", "lr", "cc", "memory")
 
-/* The whole groups of a column, of `steps` (1, 2 or 4) times eight inputs, by four channels; `zeros`: whether they have zero
- * points.  Both are numerals.  w goes on behind their weights. */
-#define lam_groups_1x4(column, w, zeros, steps) \
+/* The whole groups of a column, of `steps` (1, 2 or 4) times eight inputs, by four channels; `zeros`: words of what is added to
+ * their fields; `halves`: whether their sums fit 16 bits.  All are numerals.  w goes on behind their weights. */
+#define lam_groups_1x4(column, w, zeros, halves, steps) \
     do { \
         register int32_t a0 __asm__("r8"); \
         register int32_t a1 __asm__("r9"); \
@@ -72,7 +86,7 @@ static inline int32_t lam_groups_factor(const uint32_t *w, int32_t c)
         register int32_t a3 __asm__("r11"); \
         register uint32_t *x_ __asm__("r5") = (column) + LAM_GROUPS_TOTALS; \
         register const uint32_t *w_ __asm__("r6") = (w); \
-        LAM_GROUPS_ASM(LAM_GROUPS_ZEROS_##zeros, LAM_GROUPS_STEPS_##steps, "(36 + 16 * " #steps ")"); \
+        LAM_GROUPS_ASM(LAM_GROUPS_ZEROS_##zeros, LAM_GROUPS_STEPS_##steps, LAM_GROUPS_SCALED_##halves, "(36 + 16 * " #steps ")"); \
         (w) = w_; \
     } while (0)
 
@@ -86,7 +100,7 @@ static inline const uint32_t *lam_groups_each(uint32_t *column, const uint32_t *
         int32_t acc[4];
         left = x[4];
         for (int32_t c = 0; c < 4; c++) {
-            acc[c] = (int32_t)x[c] * (zeros != 0 ? lam_groups_zero(w, c) : 1);
+            acc[c] = (int32_t)x[c] * (zeros != 0 ? lam_groups_zero(w, c, zeros) : 1);
         }
         x += LAM_GROUPS_HEAD;
         w = lam_few_dot(acc, 1, 4, x, 2, w + zeros, 4, 2 * steps, 4);
@@ -96,11 +110,11 @@ static inline const uint32_t *lam_groups_each(uint32_t *column, const uint32_t *
         }
         w += 2;
         total = x - LAM_GROUPS_TOTALS;
-    } while (left != 0u);
+    } while ((left & 1u) != 0u);
     return w;
 }
 
-#define lam_groups_1x4(column, w, zeros, steps) \
+#define lam_groups_1x4(column, w, zeros, halves, steps) \
     do { \
         (w) = lam_groups_each((column), (w), (zeros), (steps)); \
     } while (0)
@@ -113,7 +127,7 @@ static inline uint32_t *lam_groups_head(uint32_t *x, int32_t sum, int32_t left)
     for (int i = 0; i < 4; i++) {
         x[i] = (uint32_t)sum;
     }
-    x[4] = (uint32_t)left;
+    x[4] = 0x001E001Eu + (uint32_t)(left != 0);
     return x + LAM_GROUPS_HEAD;
 }
 

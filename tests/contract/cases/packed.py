@@ -79,9 +79,15 @@ def grouped(mode: Mode) -> Iterator[Case]:
             (4, 1, 144, 15, 64),
             (4, 1, 300, 20, 256),
             (2, 1, 88, 11, 32),
+            (4, 9, 80, 37, 16),
+            (4, 9, 64, 18, 32),
+            (4, 9, 128, 20, 64),
+            (4, 7, 72, 20, 32),
+            (4, 18, 56, 9, 8),
+            (4, 1, 60, 12, 16),
         )
     for bits, pixels, n_in, n_out, block in shapes:
-        dtype = U8 if n_in == 88 or (n_out, mode) == (20, "tflite") else S8
+        dtype = U8 if n_in in (60, 72, 88) or (n_out, mode) == (20, "tflite") else S8
         for apart in (False, True) if bits < 8 else (False,):
             yield in_groups(mode, few(bits, n_out, n_in), block, bits=bits, pixels=pixels, dtype=dtype, apart=apart)
     if mode == "single":

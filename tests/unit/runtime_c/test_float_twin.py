@@ -83,6 +83,7 @@ BUILDS = {
     "gcc-O0": "gcc -std=c99 -O0",
     "gcc-ubsan": "gcc -std=c99 -O1 -fsanitize=undefined -fno-sanitize-recover=all",
     "clang": "clang -std=c99 -O2",
+    "gcc-scaled-f16": "gcc -std=c99 -O2 -DLAM_F32_SCALED_F16=1",
 }
 X86_BUILDS = {
     "gcc-fma": "gcc -std=gnu11 -O3 -march=native -ffp-contract=fast",
@@ -90,7 +91,7 @@ X86_BUILDS = {
 }
 if platform.machine() in ("x86_64", "AMD64"):
     BUILDS |= X86_BUILDS
-BOARDS = ("cortex-m4", "cortex-m3", "cortex-m0plus", "rv32imc", "ppc32")
+BOARDS = ("cortex-m4", "cortex-m3", "cortex-m0plus", "rv32imc", "esp32p4", "ppc32")
 
 
 def names(folder: Path) -> None:

@@ -114,13 +114,14 @@ def plain_bits(x: Floats) -> Bits:
 
 @cache
 def pairs() -> Floats:
-    """Edges with edges, all sizes of numbers, and those where functions have their shapes."""
+    """Edges with edges, all sizes of numbers, those where functions have their shapes, and the bits of each float16."""
     rng = np.random.default_rng(7)
     edges = np.stack(np.meshgrid(BOTH_SIGNS, BOTH_SIGNS), axis=-1).reshape(-1, 2).view(np.float32)
     every = rng.integers(0, 2**32, (60_000, 2), dtype=np.uint32).view(np.float32)
     near = rng.normal(0, 4, (60_000, 2)).astype(np.float32)
     ones = (1 + rng.normal(0, 0.01, (20_000, 2))).astype(np.float32)
-    return np.concatenate([edges, every, near, ones])
+    halves = np.arange(1 << 16, dtype=np.uint32).view(np.float32)
+    return np.concatenate([edges, every, near, ones, np.stack([halves, halves], axis=-1)])
 
 
 @cache

@@ -81,10 +81,10 @@ class Options:
         float_sums: of products of real numbers: `separate` rounds each product before it is added, `fused` rounds once
             in each step, as instructions for that do, `flushed` knows no numbers below 2^-126, as Helium's vectors.
             None is what the target's file says, else `separate`.
-        float_weights: what the weights of float layers are stored as: integers of 8 or 4 bits where the file holds them
-            so, exactly, and float32 otherwise (`own`); `f32` themselves; else the next float16 (`f16`),
-            bfloat16 (`bf16`), or integer of 8 or 4 bits times a scale of its output (`s8`, `s4`), in dense layers of
-            each 32 inputs of it (`s8g32`, `s4g32`); the numbers so held are the network's weights.
+        float_weights: what the weights of float layers are stored as: integers of 8 or 4 bits, float16 or bfloat16
+            where the file holds them so, exactly, and float32 otherwise (`own`); `f32` themselves; else the next
+            float16 (`f16`), bfloat16 (`bf16`), or integer of 8 or 4 bits times a scale of its output (`s8`, `s4`), in
+            dense layers of each 32 inputs of it (`s8g32`, `s4g32`); the numbers so held are the network's weights.
         shapes: of inputs whose dimensions the model leaves open, by name, as pairs or as a mapping; an open first one
             is a batch of 1 without (LAM-IMPORT-050 .. 052).
         weights_buffer: bytes of the arena through which weights are read, by a hook, from flash that is not mapped; it

@@ -250,6 +250,7 @@ class Net:
             faces=tuple(self._outputs),
             notes=tuple(self._reading.notes),
             states=states,
+            halves=self._reading.halves,
         ).live()
 
     def to_onnx(self) -> bytes:

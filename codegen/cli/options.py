@@ -151,7 +151,11 @@ _MODEL_OPTIONS = (
         help="Sums of real products: each product rounded; each step once (fused multiply-add); or as Helium has them, "
         "without numbers below the least normal one (flushed).",
     ),
-    _choice("--float-weights", "What float layers' weights are stored as, and so rounded to.", "own"),
+    _choice(
+        "--float-weights",
+        "What float layers' weights are stored as, and so rounded to; own: in the file's 4, 8 or 16 bits, not rounded.",
+        "own",
+    ),
     click.option("--arena-limit", callback=_bytes, metavar="BYTES", help="Working memory at most, such as 64K."),
     click.option("--stream-input", is_flag=True, help="Take the input row by row; it is never held whole."),
     click.option(

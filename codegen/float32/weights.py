@@ -43,9 +43,13 @@ def narrowed(weights: Float32Array, storage: str, block: int = 0) -> Float32Arra
 
 
 def is_held(weights: Float32Array, storage: str, block: int = 0) -> bool:
-    """Whether all weights [outputs, ...] are integers of a storage times scales."""
+    """Whether all weights [outputs, ...] are integers of a storage times scales, or floats of it."""
     rows = _scaled_alike(weights, block)
-    if not np.isfinite(rows).all() or not _known(rows[:_FIRST], storage)[2].all():
+    if not np.isfinite(rows).all():
+        return False
+    if storage in _CODES:
+        return np.array_equal(_rounded(rows, storage), rows)
+    if not _known(rows[:_FIRST], storage)[2].all():
         return False
     _, scales, known = _known(rows, storage)
     return bool(known.all() and (scales >= _LEAST_SCALE).all())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -17,8 +17,8 @@ import numpy as np
 
 from codegen.errors import FoldFailed, ModelTooLarge
 from codegen.frontends.folding import Budget, evaluated
-from codegen.ir.element import is_bfloat16
-from codegen.ir.quant import Array
+from codegen.ir.element import element_name, is_bfloat16
+from codegen.ir.quant import Array, Storage
 from codegen.ir.real import RealNode, RealOp, RealState, RealType, RealValue, Stored
 from codegen.real.engine import numbers_of
 from codegen.real.movement import Concat, Expand, Gather, Reshape, Slice, Tile, Transpose
@@ -26,6 +26,7 @@ from codegen.real.storage import as_typed
 from codegen.settle.builder import MAX_ELEMENTS, MAX_RANK
 
 _MOVING = (Concat, Expand, Gather, Reshape, Slice, Tile, Transpose)
+_HALVES: dict[str, Storage] = {"float16": "f16", "bfloat16": "bf16"}
 
 
 class Spoken(Protocol):
@@ -64,6 +65,11 @@ class RealBuilder:
         """Of constants whose type numpy does not know."""
         self._budget = Budget()
         self._named: Counter[str] = Counter()
+
+    @property
+    def halves(self) -> tuple[Storage, ...]:
+        """The floats of 16 bits in which there are constants."""
+        return halves_among({element_name(v.type.dtype) for v in self.values.values() if v.data is not None})
 
     def type(self, value: str) -> RealType:
         """Type of a value."""
@@ -179,6 +185,11 @@ class RealBuilder:
         """Tell the user, once."""
         if text not in self.notes:
             self.notes.append(text)
+
+
+def halves_among(kinds: Collection[str]) -> tuple[Storage, ...]:
+    """The floats of 16 bits among types of constants."""
+    return tuple(storage for name, storage in _HALVES.items() if name in kinds)
 
 
 def _regathered(stored: Stored, scale: Array, zero: Array) -> Stored:

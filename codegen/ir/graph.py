@@ -89,7 +89,7 @@ class Graph:
     """A network: values by name, nodes in a runnable order, its interface, and what it keeps between runs.
 
     `labels` are the lists that its file carries, whether they fit an output or not; `held` is in which integers, and in
-    blocks of how many, its file holds constants.
+    blocks of how many, its file holds constants, and in which floats of 16 bits.
     """
 
     name: str

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from codegen.ir.quant import Array
+from codegen.ir.quant import Array, Storage
 from codegen.ir.shape import Shape
 from codegen.records import record
 
@@ -212,7 +212,8 @@ class RealGraph:
     """A network: nodes in a runnable order, each value written once.
 
     Inputs and outputs are value names; `faces` are the names that the model's file gives to the outputs, in order.
-    `ties` are what a rewrite asks of whoever quantizes the network.
+    `ties` are what a rewrite asks of whoever quantizes the network; `halves` are the floats of 16 bits in which it came
+    with constants, which may be float32 by now.
     """
 
     name: str
@@ -225,6 +226,7 @@ class RealGraph:
     notes: tuple[str, ...] = ()
     states: tuple[RealState, ...] = ()
     ties: tuple[Tie, ...] = ()
+    halves: tuple[Storage, ...] = ()
 
     def type(self, name: str) -> RealType:
         """Type of one value."""

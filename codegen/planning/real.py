@@ -2,7 +2,8 @@
 
 Decides: which operators that concerns, and what a user is told of them.  Where a storage is asked for, weights become
 the next numbers that it holds, and these are the network's weights, for the golden model too; those that it cannot hold
-stay float32.  Where none is asked for, weights that the file holds in few bits stay so, which loses nothing.
+stay float32.  Where none is asked for, weights that the file holds in few bits stay so, which loses nothing; those of
+16 bits that an importer has computed with (a batch normalization folded into them) are float32.
 """
 
 from __future__ import annotations
@@ -32,12 +33,15 @@ _STORAGES: dict[str, tuple[Storage, int]] = {
     **{"s8g32": ("s8", 32), "s4g32": ("s4", 32)},
 }
 """What weights are stored as, and how many inputs of a dense layer have a scale; 0 for all."""
-_BITS = {"s8": 8, "u8": 8, "s4": 4, "u4": 4}
-_SCALE_BYTES = {"s8": 4, "u8": 6, "s4": 4, "u4": 5}
-"""What a scale takes, with its zero point."""
+_BITS = {"s8": 8, "u8": 8, "s4": 4, "u4": 4, "f16": 16, "bf16": 16}
+_SCALE_BYTES = {"s8": 4, "u8": 6, "s4": 4, "u4": 5, "f16": 0, "bf16": 0}
+"""What a scale takes, with its zero point; floats have none."""
 _SLOW, _NO_FMA = "fused sums are computed in integers, many times as slow", "has no fused multiply-add (has_fma)"
 _ONE_BY_ONE = "flushed sums are computed one by one, many times as slow, in"
 _FLUSH = "convolutions and dense layers of real numbers take about a third of the instructions with --float flushed"
+_IN_STEPS = "float16 weights, half the flash of --float-weights f32, take several instructions each to expand"
+_CONVERTING = {"fpu", "x86"}
+"""Features of chips whose kernels have an instruction from float16."""
 _LEAST_IS_ZERO = "Helium's vectors, to which numbers below 2^-126 are zero"
 _ENOUGH = 0.9
 """Of all products: what Helium's vectors must make of a network before they are spoken of."""
@@ -49,12 +53,13 @@ def as_asked(graph: Graph, options: Options, target: Target) -> Graph:
     """The graph whose layers of real numbers, and weights that are sent apart, are what the options say."""
     graph = sent(graph, options)
     sums, asked = choose_sums(options, target), _STORAGES.get(options.float_weights)
-    graph = _summed(graph, sums)
+    graph = whole = _summed(graph, sums)
     if asked is not None:
-        graph = _stored(graph, *asked)
+        graph = whole = _stored(graph, *asked)
     elif options.float_weights == "own" and graph.held:
         graph = _stored_as_held(graph, sums, target)
-    return replace(graph, notes=(*graph.notes, *_said(graph, sums, options, target)))
+    notes = (*_said(graph, sums, options, target), *_sooner(whole, sums, options, target))
+    return replace(graph, notes=(*graph.notes, *notes))
 
 
 def _summed(graph: Graph, sums: Sums) -> Graph:
@@ -63,7 +68,7 @@ def _summed(graph: Graph, sums: Sums) -> Graph:
 
 
 def _said(graph: Graph, sums: Sums, options: Options, target: Target) -> Iterator[str]:
-    """What takes many times as long as asked on the chip, and what would take less."""
+    """What takes many times as long as asked on the chip, or more than with what is not asked."""
     summing = [node for node in graph.nodes if isinstance(node.op, SUMMING)]
     yield from (*_in_software(graph, target), *_not_finite(graph))
     if sums == "fused" and summing and not target.has_fma:
@@ -71,12 +76,26 @@ def _said(graph: Graph, sums: Sums, options: Options, target: Target) -> Iterato
     if sums == "flushed":
         slow = [node.name for node in summing if not _in_vectors(graph, node, target)]
         yield from [f"{_ONE_BY_ONE} {len(slow)} layers: {_listed(slow)}"] if slow else []
+    if options.float_weights == "own":
+        yield from _expanded_in_steps(graph, target)
+
+
+def _sooner(graph: Graph, sums: Sums, options: Options, target: Target) -> Iterator[str]:
+    """What would take less, where weights that vectors do not read stay float32."""
+    summing = [node for node in graph.nodes if isinstance(node.op, SUMMING)]
     if sums == "separate" and options.float_sums is None and "mve" in FEATURES[target.isa] and summing:
         other = _summed(graph, "flushed")
         vectors = {n.name for n in other.nodes if isinstance(n.op, SUMMING) and _in_vectors(other, n, target)}
         macs = {node.name: graph.view(node).macs for node in summing}
         if sum(macs[name] for name in vectors) >= _ENOUGH * sum(macs.values()):
             yield f"{_FLUSH}: {_LEAST_IS_ZERO}"
+
+
+def _expanded_in_steps(graph: Graph, target: Target) -> Iterator[str]:
+    """Which weights an FPU that does not convert float16 could have sooner, in twice the flash."""
+    short = [node.name for node, weights in _with_weights(graph) if weights.type.storage == "f16"]
+    if short and target.has_fpu and not _CONVERTING & FEATURES[target.isa]:
+        yield f"{_IN_STEPS} on {target.name}, {len(short)} layers: {_listed(short)}"
 
 
 def _in_software(graph: Graph, target: Target) -> Iterator[str]:

@@ -258,13 +258,17 @@ class Settling:
 
 
 def _held(graph: RealGraph) -> tuple[tuple[Storage, int], ...]:
-    """In which integers of 8 bits or fewer the graph holds constants, the fewest first, and in blocks of how many."""
+    """In which integers of 8 bits or fewer the graph holds constants, the fewest first, and in blocks of how many.
+
+    Then the floats of 16 bits.
+    """
     stored = [v.stored for v in graph.values.values() if v.data is not None and v.stored is not None]
     kinds = {(s.bits or 8 * s.dtype.itemsize, s.block) for s in stored}
     # a zero point may take the numbers beyond those that have so many bits without one
     named: tuple[tuple[Storage, int], ...] = (("s4", 4), ("u4", 4), ("s8", 8), ("u8", 8))
     blocks = {most: sorted({b for n, b in kinds if n <= most}, key=lambda b: (b > 0, -b)) for most in (4, 8)}
-    return tuple((name, block) for name, most in named for block in blocks[most])
+    integers = ((name, block) for name, most in named for block in blocks[most])
+    return (*integers, *((name, 0) for name in graph.halves))
 
 
 def constant_of(value: RealValue) -> State:

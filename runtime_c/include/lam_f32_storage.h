@@ -35,36 +35,66 @@ static inline uint16_t lam_f32_to_f16(float x)
     return (uint16_t)(sign | lam_f32_halves_to_even(lam_f32_mantissa(size), -1 - lam_f32_exponent(size)));
 }
 
-/* LAM_F32_HARDWARE_F16: the chip converts them itself, as every FPU of a Cortex-M does. */
+/* LAM_F32_HARDWARE_F16: the chip converts them itself, as AArch64 and every FPU of a Cortex-M do.
+ * LAM_F32_SCALED_F16: a product takes an instruction, where it does not. */
 #ifndef LAM_F32_HARDWARE_F16
 #if defined(__GNUC__) && defined(__arm__) && defined(__ARM_FP) && defined(__ARM_ARCH_PROFILE) && (__ARM_ARCH_PROFILE == 77)
+#define LAM_F32_HARDWARE_F16 1
+#elif defined(__GNUC__) && defined(__aarch64__)
 #define LAM_F32_HARDWARE_F16 1
 #else
 #define LAM_F32_HARDWARE_F16 0
 #endif
 #endif
+#ifndef LAM_F32_SCALED_F16
+#if defined(__riscv_flen)
+#define LAM_F32_SCALED_F16 1
+#else
+#define LAM_F32_SCALED_F16 0
+#endif
+#endif
 
-/* The number that has these bits as a float16: exact. */
-static inline float lam_f32_from_f16(uint16_t half)
+/* The number that has these bits as a float16 and is finite, as weights are: exact. */
+static inline float lam_f32_from_finite_f16(uint16_t half)
 {
 #if LAM_F32_HARDWARE_F16
     float x = lam_f32_from_bits(half);
 
+#if defined(__aarch64__)
+    __asm__("fcvt %s0, %h0" : "+w"(x));
+#else
     __asm__("vcvtb.f32.f16 %0, %0" : "+t"(x));
+#endif
     return x;
+#elif LAM_F32_SCALED_F16
+    /* The sign is spread over three bits more; exponents are 112 less than those of a float32: 2^112 is the factor. */
+    const uint32_t wide = (uint32_t)(int32_t)lam_wrap_i16(half);
+
+    return lam_f32_from_bits((wide << 13) & 0x8FFFE000u) * lam_f32_from_bits(0x77800000u);
 #else
     const uint32_t sign = ((uint32_t)half & 0x8000u) << 16, size = (uint32_t)half & 0x7FFFu;
     int32_t zeros;
 
-    if (size >= 0x7C00u) {
-        return lam_f32_from_bits(sign | LAM_F32_INFINITY | (size << 13));
+    if (size >= 0x0400u) {
+        return lam_f32_from_bits(sign | ((size << 13) + 0x38000000u));
     }
-    if ((size >= 0x0400u) || (size == 0u)) {
-        return lam_f32_from_bits(sign | ((size == 0u) ? 0u : (size << 13) + 0x38000000u));
+    if (size == 0u) {
+        return lam_f32_from_bits(sign);
     }
     zeros = lam_f32_zeros(size);
     return lam_f32_from_bits(sign | (((uint32_t)(133 - zeros) << 23) + (size << (zeros - 8))));
 #endif
+}
+
+/* The number that has these bits as a float16: exact. */
+static inline float lam_f32_from_f16(uint16_t half)
+{
+#if !LAM_F32_HARDWARE_F16
+    if ((half & 0x7C00u) == 0x7C00u) {
+        return lam_f32_from_bits((((uint32_t)half & 0x8000u) << 16) | LAM_F32_INFINITY | (((uint32_t)half & 0x03FFu) << 13));
+    }
+#endif
+    return lam_f32_from_finite_f16(half);
 }
 
 /* The nearest number that a float16 holds. */

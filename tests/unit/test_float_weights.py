@@ -106,6 +106,31 @@ def test_bytes_are_held_wherever_their_zero_is(zero: int) -> None:
     assert not is_held(weights, "u8"), "more numbers than 8 bits have"
 
 
+@pytest.mark.parametrize("storage", ["f16", "bf16"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_narrower_floats_are_held_to_the_last_number(shape: tuple[int, ...], storage: str) -> None:
+    weights = made(normal(*shape), storage)
+    assert is_held(weights, storage)
+    weights.flat[-1] = np.nextafter(weights.flat[-1], np.float32(9))
+    assert not is_held(weights, storage)
+
+
+@pytest.mark.parametrize(
+    ("number", "of"),
+    [
+        (65504, ("f16",)),
+        (65536, ("bf16",)),
+        (2.0**-24, ("f16", "bf16")),
+        (2.0**-133, ("bf16",)),
+        (-0.0, ("f16", "bf16")),
+        (np.nan, ()),
+        (np.inf, ()),
+    ],
+)
+def test_which_narrower_float_holds_a_number(number: float, of: tuple[str, ...]) -> None:
+    assert tuple(s for s in ("f16", "bf16") if is_held(np.array([[1, number]], np.float32), s)) == of
+
+
 @pytest.mark.parametrize(
     ("weights", "storage"),
     [

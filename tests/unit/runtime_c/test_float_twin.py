@@ -83,6 +83,7 @@ BUILDS = {
     "gcc-O0": "gcc -std=c99 -O0",
     "gcc-ubsan": "gcc -std=c99 -O1 -fsanitize=undefined -fno-sanitize-recover=all",
     "clang": "clang -std=c99 -O2",
+    "gcc-scaled-f16": "gcc -std=c99 -O2 -DLAM_F32_SCALED_F16=1",
 }
 X86_BUILDS = {
     "gcc-fma": "gcc -std=gnu11 -O3 -march=native -ffp-contract=fast",
@@ -90,7 +91,7 @@ X86_BUILDS = {
 }
 if platform.machine() in ("x86_64", "AMD64"):
     BUILDS |= X86_BUILDS
-BOARDS = ("cortex-m4", "cortex-m3", "cortex-m0plus", "rv32imc", "ppc32")
+BOARDS = ("cortex-m4", "cortex-m3", "cortex-m0plus", "rv32imc", "esp32p4", "ppc32")
 
 
 def names(folder: Path) -> None:
@@ -113,13 +114,14 @@ def plain_bits(x: Floats) -> Bits:
 
 @cache
 def pairs() -> Floats:
-    """Edges with edges, all sizes of numbers, and those where functions have their shapes."""
+    """Edges with edges, all sizes of numbers, those where functions have their shapes, and the bits of each float16."""
     rng = np.random.default_rng(7)
     edges = np.stack(np.meshgrid(BOTH_SIGNS, BOTH_SIGNS), axis=-1).reshape(-1, 2).view(np.float32)
     every = rng.integers(0, 2**32, (60_000, 2), dtype=np.uint32).view(np.float32)
     near = rng.normal(0, 4, (60_000, 2)).astype(np.float32)
     ones = (1 + rng.normal(0, 0.01, (20_000, 2))).astype(np.float32)
-    return np.concatenate([edges, every, near, ones])
+    halves = np.arange(1 << 16, dtype=np.uint32).view(np.float32)
+    return np.concatenate([edges, every, near, ones, np.stack([halves, halves], axis=-1)])
 
 
 @cache

@@ -110,7 +110,17 @@ class RealReader:
         names = tuple(n for n in self._model.structure.outputs if n in read.tensors)
         outputs = tuple(read.tensors[name] for name in names)
         notes = (*read.notes, *self._shapes.notes)
-        return RealGraph(self._model.name, read.values, tuple(read.nodes), tuple(inputs), outputs, "onnx", names, notes)
+        return RealGraph(
+            name=self._model.name,
+            values=read.values,
+            nodes=tuple(read.nodes),
+            inputs=tuple(inputs),
+            outputs=outputs,
+            definition="onnx",
+            faces=names,
+            notes=notes,
+            halves=read.halves,
+        )
 
     def _input(self, info: Any) -> str | None:
         name, element = text_of(info.name), info.type.tensor_type.elem_type

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from codegen.errors import CompileError, FormUnsupported, InputMissing, ModelRejected
+from codegen.frontends.real import halves_among
 from codegen.frontends.shapes import Given, Shapes
 from codegen.frontends.tflite.dilated import joined_nodes
 from codegen.frontends.tflite.nodes import TfliteNode
@@ -19,6 +20,7 @@ from codegen.frontends.tflite.records import real_type, stored_of
 from codegen.frontends.tflite.tensors import free_name
 from codegen.frontends.tflite.walk import ModelWalk
 from codegen.frontends.vocabulary import HOUSE, Vocabulary
+from codegen.ir.quant import Storage
 from codegen.ir.real import RealGraph, RealNode, RealValue
 from codegen.real.storage import Restore
 
@@ -72,7 +74,13 @@ class RealReader(ModelWalk):
             faces=tuple(names),
             notes=tuple(self._ctx.notes),
             states=tuple(built.states.values()),
+            halves=self._halves(),
         )
+
+    def _halves(self) -> tuple[Storage, ...]:
+        """As of the file: what a DEQUANTIZE of a constant makes is all that is left of it."""
+        tensors = (tensor for graph in self._model.subgraphs for tensor in graph.tensors)
+        return halves_among({tensor.kind for tensor in tensors if tensor.data is not None})
 
     def _input(self, tensor: Tensor) -> str:
         try:

@@ -48,6 +48,11 @@ class LayerNormContext:
         return "int32_t" if self.narrow else "int64_t"
 
     @property
+    def left(self) -> int:
+        """From what a high half shifts by to what a distance is shifted by to the left before it."""
+        return _WORD - self.right
+
+    @property
     def one(self) -> str:
         """One, as the offsets of all channels are shifted."""
         return f"((int64_t)1 << {self.bits})"

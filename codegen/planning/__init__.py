@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 
@@ -25,7 +25,7 @@ from codegen.planning.asked import (
     said,
     settled,
 )
-from codegen.planning.columns import by_columns, lets
+from codegen.planning.columns import by_columns
 from codegen.planning.orders import Candidates, candidates
 from codegen.planning.room import copying_nothing, roomier
 from codegen.planning.weights import for_buffer
@@ -102,22 +102,7 @@ def _plan_with(
     plan, chosen = _with(copying_nothing(plan, chosen, plain), plan, chosen, target, options, flows)
     more = roomier(plan, chosen, target, table, choose_goal(options, target))
     plan, chosen = _with(more, plan, chosen, target, options, flows)
-    more = by_columns(plan, chosen, target, table, choose_goal(options, target))
-    again = partial(_with, target=target, options=options, flows=flows)
-    return _with_columns(more, plan, chosen, again)
-
-
-def _with_columns(
-    more: Mapping[int, Form], plan: Plan, kernels: dict[int, Form], again: Callable[..., tuple[Plan, dict[int, Form]]]
-) -> tuple[Plan, dict[int, Form]]:
-    """The same with forms for maps of one column, of those layers that the plan with them still lets have them."""
-    while more:
-        found, chosen = again(more, plan, kernels)
-        kept = {group.nodes[0] for group in found.groups if lets(found, group)}
-        if more.keys() <= kept:
-            return found, chosen
-        more = {i: form for i, form in more.items() if i in kept}
-    return plan, kernels
+    return by_columns(plan, chosen, target, table, choose_goal(options, target))
 
 
 def _with(

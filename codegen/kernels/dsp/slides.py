@@ -21,7 +21,6 @@ from codegen.ir.shape import Shape, Window
 from codegen.kernels.blocked.conv import Piece, pieces_of
 from codegen.kernels.blocked.depthwise import Input, Variant, variant_of
 from codegen.kernels.blocked.registers import Choice, Slide, covers
-from codegen.kernels.column import as_rows, fastest, is_one_block
 from codegen.kernels.common import range_field
 from codegen.kernels.conv2d import is_depthwise
 from codegen.kernels.dsp.bounds import InBytes, added_instructions, byte_instructions, in_bytes
@@ -74,7 +73,7 @@ class Step:
 class SlideContext:
     """Literals of one depthwise convolution; `pieces` has the index of each piece's variant.
 
-    `wide`: weights have 16 bits.  `row_step`: how many of the call's rows further on each next kernel row is.
+    `wide`: weights have 16 bits.
     """
 
     widen: str
@@ -84,7 +83,6 @@ class SlideContext:
     pieces: tuple[tuple[Piece, int], ...]
     rq: FastRequant
     wide: bool
-    row_step: int
 
     @property
     def limited(self) -> bool:
@@ -100,10 +98,6 @@ class SlideContext:
     def padded(self) -> bool:
         """Whether any block reads padding."""
         return any(variant.padded for variant in self.variants)
-
-    def row_at(self, row: int) -> int:
-        """The number of the call's row that a kernel row begins with."""
-        return row * self.row_step
 
     def steps(self, variant: Variant) -> tuple[Step, ...]:
         """The columns of a block from left to right."""
@@ -167,7 +161,7 @@ def inside_of(variant: Variant) -> int:
     return sum(i.offset >= 0 for i in variant.inputs)
 
 
-def _fit(node: NodeOf[Conv2D], *, small: bool = False, row_step: int = 1) -> Fit | None:
+def _fit(node: NodeOf[Conv2D], *, small: bool = False) -> Fit | None:
     found = sums_of_bytes(node, halves=True)
     if found is None or found.sums.bits or (node.op.h.size, node.op.w.size) != (3, 3):
         return None
@@ -177,15 +171,9 @@ def _fit(node: NodeOf[Conv2D], *, small: bool = False, row_step: int = 1) -> Fit
     blocks = choose_blocks(counted, node.op.w, node.ins[0].shape, node.outs[0].shape, small=small)
     if blocks is None:
         return None
-    k = SlideContext(found.sums.x.value, node.ins[0].shape[3], node.op.w.stride, *blocks, rq, wide, row_step)
+    k = SlideContext(found.sums.x.value, node.ins[0].shape[3], node.op.w.stride, *blocks, rq, wide)
     wider = ", weights of 16 bits" if wide else ""
     return fit_of(node, found, k, row_mix(counted, blocks, k.channels), wider)
-
-
-def _fit_column(node: NodeOf[Conv2D], rows: int) -> Fit | None:
-    """With so many rows of a map of one column in a block."""
-    found = (_fit(row, row_step=row.op.w.size) for row in as_rows(node, rows))
-    return fastest([fit for fit in found if fit and is_one_block(fit.context.pieces)])
 
 
 def sums_of_bytes(node: NodeOf[Conv2D], *, halves: bool = False) -> InBytes | None:
@@ -311,14 +299,10 @@ def _fit_small(node: NodeOf[Conv2D]) -> Fit | None:
     return small if small.mix.instructions > usual.mix.instructions else None
 
 
-def _kernel(
-    name: str,
-    fit: Callable[[NodeOf[Conv2D]], Fit | None],
-    column: Callable[[NodeOf[Conv2D], int], Fit | None] | None = None,
-) -> Kernel[Conv2D]:
+def _kernel(name: str, fit: Callable[[NodeOf[Conv2D]], Fit | None]) -> Kernel[Conv2D]:
     needs, headers = frozenset({"dsp"}), ("lam_armv7em_slide.h",)
-    return Kernel(name, "dsp/slides.c.j2", "row", (Conv2D,), fit, needs, headers=headers, column=column)
+    return Kernel(name, "dsp/slides.c.j2", "row", (Conv2D,), fit, needs, headers=headers)
 
 
-SLIDES = _kernel("dsp_slides", _fit, _fit_column)
+SLIDES = _kernel("dsp_slides", _fit)
 SMALL_SLIDES = _kernel("dsp_small_slides", _fit_small)

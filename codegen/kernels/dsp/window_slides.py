@@ -145,9 +145,10 @@ def _taking(part: Pass, *, few: bool, own: bool) -> Mix:
 
 @record
 class WindowSlideContext(SlideContext):
-    """Literals of one depthwise convolution."""
+    """Literals of one depthwise convolution; `row_step`: how many of the call's rows further on each kernel row is."""
 
     blocks: WindowSlides
+    row_step: int
 
     @property
     def passes(self) -> tuple[Pass, ...]:
@@ -158,7 +159,7 @@ class WindowSlideContext(SlideContext):
     def pointers(self) -> tuple[int, ...]:
         """The rows whose pointers a block moves: an even number, so that the last one may come twice."""
         rows = self.blocks.rows
-        return tuple(self.row_at(row) for row in (*range(rows), *(rows - 1 for _ in range(rows % 2))))
+        return tuple(self.row_step * row for row in (*range(rows), *(rows - 1 for _ in range(rows % 2))))
 
     @property
     def frame(self) -> int:
@@ -190,13 +191,13 @@ def _fit(node: NodeOf[Conv2D], row_step: int = 1) -> Fit | None:
     sums, own = found.sums, found.sums.less is not None
     rq = with_line(sums, found.rq, node.ins[0].shape[3] - 1, BIAS_BITS) if sums.bits else found.rq
     counted = WindowSlides(rows, columns, sums.bits, rq.saturate, own, rq.form == "lined")
-    if not sums.bits and (rows, columns) == (3, 3):
+    if not sums.bits and (rows, columns) == (3, 3) and row_step == 1:
         return None
     blocks = choose_blocks(counted, node.op.w, node.ins[0].shape, node.outs[0].shape)
     if blocks is None:
         return None
     few = f", {few_said(sums.bits, own=own)}" if sums.bits else ""
-    k = WindowSlideContext(sums.x.value, node.ins[0].shape[3], node.op.w.stride, *blocks, rq, False, row_step, counted)
+    k = WindowSlideContext(sums.x.value, node.ins[0].shape[3], node.op.w.stride, *blocks, rq, False, counted, row_step)
     return fit_of(node, found, k, row_mix(counted, blocks, k.channels), few)
 
 

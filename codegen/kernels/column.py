@@ -48,6 +48,12 @@ def as_row(node: NodeOf[Conv2D], rows: int, columns: int) -> NodeOf[Conv2D]:
     )
 
 
+def made_as_row(node: NodeView, rows: int) -> NodeView:
+    """The layer that makes `rows` output rows as one, of one kernel row."""
+    found = cast("NodeOf[Conv2D]", node)
+    return as_row(found, rows, found.op.h.size)
+
+
 def as_rows(node: NodeOf[Conv2D], rows: int) -> Iterator[NodeOf[Conv2D]]:
     """The same of each number of columns that the taps are a multiple of; none where no block holds so many pixels."""
     if rows <= _MOST_PIXELS and has_column(node):

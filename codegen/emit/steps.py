@@ -159,7 +159,7 @@ class Steps:
     def _input(self, item: RowInput, slot: int, call: Call) -> InputView:
         rule, place, out_rows = item.rule, item.operand, call.outputs[0].rows
         checked = rule.leaves(place.rows, out_rows) or out_rows % call.rows_per_call != 0
-        if call.fn.run == "rows":
+        if call.fn.run == "rows" and not item.by_channels:  # else rows lie behind the taps of the first one
             reach = (call.rows_per_call - 1) * rule.mul + (rule.taps - 1) * rule.dilation
             rule = replace(rule, taps=reach + 1, dilation=1)
         held = rule.taps == place.ring == 1 and not checked and isinstance(item.producer, Ready)

@@ -165,6 +165,10 @@ class Form:
         copies: for that it copies what it reads, pixel by pixel.
         code_bytes: about what its function takes, of kernels whose forms differ in that; else 0.
         larger: it takes more code and scratch than the forms behind it, which goals `size` and `memory` take.
+        by_channels: a call makes `rows` rows, no fewer, of a map of one column whose rows lie one behind the other:
+            `rows` points to the taps of the first output row alone.
+            What it reads of a channel it has read before it stores any byte of that, and it writes over no other one.
+            So the output may lie over the input, whole pixels away.
     """
 
     kernel: str
@@ -183,6 +187,7 @@ class Form:
     copies: bool = False
     code_bytes: int = 0
     larger: bool = False
+    by_channels: bool = False
 
     def refit(self, tile: NodeView) -> Form:
         """The form that the same kernel has for a tile of the node that it was fitted to."""

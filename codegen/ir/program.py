@@ -87,12 +87,20 @@ class Operand:
     memory: str
 
 
+def lies_by_channels(x: Operand, y: Operand) -> bool:
+    """Whether each byte of y lies over none of x, or over one of the same channel: rows are single pixels."""
+    if x.offset + x.ring * x.row_bytes <= y.offset or y.offset + y.ring * y.row_bytes <= x.offset:
+        return True
+    return x.row_bytes == y.row_bytes and (x.offset - y.offset) % y.row_bytes == 0
+
+
 @record
 class RowInput:
     """One input of a call: its operand, the rule, and who makes its rows.
 
-    `in_place`: each element is read before the output's element in its place is written.  `padding_offset` is
-    where the scratchpad has the row of padding, None when it is in read-only data or none is needed.
+    `in_place`: each element is read before the output's element in its place is written.  `by_channels`: each channel
+    is read before the output's is written, which may lie over it.  `padding_offset` is where the scratchpad has the row
+    of padding, None when it is in read-only data or none is needed.
     """
 
     operand: Operand
@@ -100,6 +108,7 @@ class RowInput:
     producer: Producer = READY
     padding_offset: int | None = None
     in_place: bool = False
+    by_channels: bool = False
 
 
 @record(eq=False)

@@ -47,6 +47,8 @@ the networks of MLPerf Tiny have the wide weights and longer blocks that pay by 
 _CODE_WEIGHT = Fraction(2, 5)
 """What a byte counts by which blocks of the same kernel are longer: chosen so that resnet8 and keyword spotting, which
 are fast by them, have them."""
+_INSTRUCTION = 4
+"""Bytes of one, at most."""
 _SPARE_CODE_BYTES = 1024
 """By how much they may be longer in any case: a network of few functions is not kept from fast ones."""
 _OTHER_WORK = Mix(other=1, load=1, multiply_add=1)
@@ -152,6 +154,21 @@ def _offer(
     if form.kernel != chosen[i].kernel:
         return _Offer(forms, counted, saved, params + _WIDER_FUNCTION_BYTES, 0)
     return _Offer(forms, counted, saved, params, form.code_bytes - chosen[i].code_bytes)
+
+
+def pays(graph: Graph, chosen: Mapping[int, Form], index: int, more: Form, target: Target) -> bool:
+    """Whether a form of longer blocks saves as large a share of cycles as it adds of flash, or 3/4 of it."""
+    form, view = chosen[index], graph.view(graph.nodes[index])
+    saved = _saved(view, form, more, target.cycles)
+    code = Fraction(_block_code(view, more) - _block_code(view, form))
+    added = more.params_bytes - form.params_bytes + _CODE_WEIGHT * code
+    work = sum(_cycles(graph.view(graph.nodes[i]), one, target.cycles) for i, one in chosen.items())
+    return bool(_TIME_WEIGHT * saved * _flash_bytes(chosen.values()) >= added * Fraction(work))
+
+
+def _block_code(view: NodeView, form: Form) -> float:
+    """About the code of a block that makes outputs of one channel after another, where the form says what it takes."""
+    return 0.0 if form.mix is None else _INSTRUCTION * form.mix.instructions * form.rows / view.outs[0].shape[-1]
 
 
 def _flash_bytes(forms: Collection[Form]) -> int:

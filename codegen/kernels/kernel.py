@@ -6,6 +6,7 @@ Decides nothing about chips: which of the kernels that fit a node is taken, is s
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Generic, TypeVar, cast
 
 from codegen.ir.form import Field, Form, Mix, Run, Scratch
@@ -59,6 +60,8 @@ class Kernel(Generic[O]):
         roomier: as `make`, for fewer instructions and more scratch; taken where a plan has it to spare.
         copying: as `make`, for an output that may lie over its input and more instructions; plans with it compete where
             memory is short.
+        column: as `make`, for calls that make so many rows of a map of one column as one row; taken where a plan lets
+            them. `mix` is what such a row takes.
     """
 
     name: str
@@ -73,6 +76,7 @@ class Kernel(Generic[O]):
     headers: tuple[str, ...] = ()
     roomier: Callable[[NodeOf[O]], Fit | None] | None = None
     copying: Callable[[NodeOf[O]], Fit | None] | None = None
+    column: Callable[[NodeOf[O], int], Fit | None] | None = None
 
     def fit(self, node: NodeView, features: Features) -> Form | None:
         """The form for a node on a chip with these features, or None."""
@@ -85,6 +89,15 @@ class Kernel(Generic[O]):
     def fit_copying(self, node: NodeView, features: Features) -> Form | None:
         """The form whose output may lie over its input, or None."""
         return self._fitted(node, features, self.copying) if self.copying else None
+
+    def fit_column(self, node: NodeView, features: Features, rows: int) -> Form | None:
+        """The form of calls that make so many rows of a map of one column, or None."""
+        column = self.column
+        form = self._fitted(node, features, lambda found: column(found, rows)) if column else None
+        if form is None:
+            return None
+        mix = form.mix and form.mix.times(1 / rows)
+        return replace(form, run="rows", rows=rows, by_channels=True, mix=mix)
 
     def _fitted(self, node: NodeView, features: Features, make: Callable[[NodeOf[O]], Fit | None]) -> Form | None:
         if not self.serves(features) or (self.ops and not isinstance(node.op, self.ops)):

@@ -15,6 +15,7 @@ from codegen.ir.quant import DType
 from codegen.ir.shape import Window
 from codegen.kernels.blocked.cores import CORES, Core
 from codegen.kernels.blocked.registers import Slide, slide_limit, tap_limit
+from codegen.kernels.column import as_rows
 from codegen.kernels.conv2d import is_depthwise
 from codegen.kernels.dsp.slides import ThreeByThree, choose_blocks
 from codegen.kernels.dsp.window_slides import WindowSlides
@@ -72,7 +73,8 @@ def limit_of(view: NodeView, features: Features, *, expands: bool = False) -> Lo
 
 def _products(view: NodeOf[Conv2D | Dense], features: Features, *, expands: bool) -> Loop | None:
     if is_depthwise(view):
-        return _window(view.op, features)
+        loops = (_window(row.op, features) for row in (view, *as_rows(view, 1)))
+        return min((loop for loop in loops if loop), key=lambda loop: loop.each, default=None)
     single = view.outs[0].shape[1:-1] in ((), (1,), (1, 1))
     if "dsp" in features:
         panel, dense = (_DSP_WIDE_PANEL, _DSP_WIDE_DENSE) if expands else (_DSP_PANEL, _DSP_DENSE)

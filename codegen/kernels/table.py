@@ -112,6 +112,10 @@ class KernelTable:
         kernels = (kernel for kernel in self.kernels if kernel.name == form.kernel)
         return next((kernel.fit_roomier(view, form.features) for kernel in kernels), None)
 
+    def columns(self, view: NodeView, form: Form, rows: int) -> Iterator[Form]:
+        """The forms that make so many rows of a map of one column as one row, of kernels of the same chip."""
+        return (found for kernel in self.kernels if (found := kernel.fit_column(view, form.features, rows)))
+
     def copying(self, view: NodeView, form: Form) -> Form | None:
         """The form of the same kernel whose output may lie over its input, if there is one."""
         kernels = (kernel for kernel in self.kernels if kernel.name == form.kernel and kernel.serves(form.features))

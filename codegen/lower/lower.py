@@ -132,7 +132,7 @@ class Lowering:
         """How input `index` is read, and who makes it."""
         in_place = form.in_place or view.op.in_place(index, view.ins, view.outs)
         operand, rule = self.operand(node.inputs[index]), self.rule(view, form, index)
-        return RowInput(operand, rule, producer, in_place=in_place)
+        return RowInput(operand, rule, producer, in_place=in_place, by_channels=form.by_channels)
 
     def rule(self, view: NodeView, form: Form, index: int) -> RowRule:
         """How the kernel reads input `index`; a kernel that runs whole gets the first row of whole tensors."""
@@ -209,6 +209,10 @@ def kernel_function(symbol: str, form: Form, view: NodeView, params: Params | No
 def _rows_per_call(form: Form, inputs: tuple[RowInput, ...], outputs: tuple[Operand, ...], *, plain: bool) -> int:
     """Output rows that one call makes: in a plain layer as many as the kernel takes where memory is one run."""
     rows = outputs[0].rows
+    if form.by_channels:
+        assert plain, "nothing runs between the rows of a call"
+        assert rows % form.rows == 0, "calls make equal numbers of rows"
+        return form.rows
     if form.run in ("whole", "accumulate"):
         return rows
     held = plain and outputs[0].ring == rows and all(i.operand.ring == i.operand.rows for i in inputs)

@@ -25,6 +25,7 @@ from codegen.planning.asked import (
     said,
     settled,
 )
+from codegen.planning.columns import by_columns
 from codegen.planning.orders import Candidates, candidates
 from codegen.planning.room import copying_nothing, roomier
 from codegen.planning.weights import for_buffer
@@ -100,7 +101,8 @@ def _plan_with(
     plain = {graph.nodes[i].name: form for i, form in kernels.items()}
     plan, chosen = _with(copying_nothing(plan, chosen, plain), plan, chosen, target, options, flows)
     more = roomier(plan, chosen, target, table, choose_goal(options, target))
-    return _with(more, plan, chosen, target, options, flows)
+    plan, chosen = _with(more, plan, chosen, target, options, flows)
+    return by_columns(plan, chosen, target, table, choose_goal(options, target))
 
 
 def _with(

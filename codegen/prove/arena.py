@@ -18,7 +18,7 @@ import numpy as np
 
 from codegen.ir.op import RowRule
 from codegen.ir.producer import Ready, Step
-from codegen.ir.program import Call, GroupProgram, Operand, Program, RowInput
+from codegen.ir.program import Call, GroupProgram, Operand, Program, RowInput, lies_by_channels
 from codegen.ir.quant import Array
 from codegen.ir.shape import Span
 from codegen.ir.verify import IrError
@@ -248,8 +248,13 @@ class _Shadow:
                 self._count(call, 1, item.operand, len(read))
 
     def _check_order(self, call: Call, rows: Span) -> None:
-        """A row that is made over the one it reads neither begins nor ends behind that: pixels are read in time."""
+        """A row that is made over the one it reads neither begins nor ends behind that: pixels are read in time.
+
+        Where channels are made one after another, none lies over another one.
+        """
         for item in call.inputs:
+            if item.by_channels and not lies_by_channels(item.operand, call.outputs[0]):
+                raise IrError(f"{call.node.name} writes over channels of {item.operand.value} before they are read")
             if item.in_place and item.rule.is_same:
                 for row in range(rows.start, rows.stop):
                     (read, _), (made, _) = self._row_bytes(item.operand, row), self._row_bytes(call.outputs[0], row)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from codegen.ir.form import Form, Run
 from codegen.ir.graph import Graph
@@ -15,6 +16,7 @@ from codegen.ir.op import NodeView
 from codegen.ir.plan import Plan, region_at
 from codegen.ir.quant import DType
 from codegen.ir.shape import Window
+from codegen.kernels.column import made_as_row
 from codegen.kernels.float32.registers import flushes
 from codegen.ops.facts import facts
 from codegen.ops.float32 import SUMMING
@@ -190,7 +192,11 @@ def _whole_vectors(count: int, lanes: int) -> int:
 
 
 def _estimate(view: NodeView, form: Form, chip: Target, speed: Speed) -> Estimate:
-    """With waits for weights alone."""
+    """With waits for weights alone; of calls of several rows of one pixel, what as many rows of their pixels take."""
+    if form.by_channels:
+        calls = view.outs[0].shape[1] // form.rows
+        one = _estimate(made_as_row(view, form.rows), replace(form, by_channels=False), chip, speed)
+        return Estimate(calls * one.instructions, calls * one.cycles, calls * one.waits)
     work, rates = work_of(view, form.run), _rates(view, form, chip)
     assert rates is not None
     of_kernel = isinstance(rates, KernelRates)

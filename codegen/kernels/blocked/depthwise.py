@@ -9,6 +9,7 @@ saves none, as with rows of one tap, they are bytes.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from codegen.ir.form import Field
@@ -17,6 +18,7 @@ from codegen.ir.quant import Array
 from codegen.kernels.blocked.conv import Piece, pieces_of
 from codegen.kernels.blocked.cores import Core, chips_of, lined_core, wide_chips_of
 from codegen.kernels.blocked.registers import UNROLLED_ROWS, Choice, Slide, choose_slide, slide_mix
+from codegen.kernels.column import as_rows, fastest, is_one_block
 from codegen.kernels.conv2d import is_depthwise
 from codegen.kernels.fast import FastRequant
 from codegen.kernels.kernel import Fit, Kernel
@@ -65,7 +67,8 @@ class Variant:
 class DepthwiseContext:
     """Literals of one depthwise convolution; `pieces` has the index of each piece's variant.
 
-    `shifted`: weights are stored as so much less, `each_shifted`: as a number of their own channel less.
+    `shifted`: weights are stored as so much less, `each_shifted`: as a number of their own channel less.  `row_step`:
+    how many of the call's rows further on each next kernel row is.
     """
 
     x_t: str
@@ -80,6 +83,7 @@ class DepthwiseContext:
     each_shifted: bool
     rq: FastRequant
     fields: Fields | None
+    row_step: int = 1
 
     @property
     def record(self) -> int:
@@ -104,6 +108,10 @@ class DepthwiseContext:
         """The place of a tap's weight in its element."""
         assert self.fields is not None, "weights have few bits"
         return (row * self.kernel_w + column) % self.fields.in_turn(1)
+
+    def row_at(self, row: int) -> int:
+        """The number of the call's row that a kernel row begins with."""
+        return row * self.row_step
 
     def output_at(self, pixel: int) -> int:
         """From the output of a block's first pixel to that of another, in one channel."""
@@ -145,6 +153,18 @@ def _fit(core: Core, node: NodeOf[Conv2D], *, lined: bool = False) -> Fit | None
     context = _context(node, sums, choice, scaling.rq)
     mix = slide_mix(core, _slide(node), choice).times(context.channels)
     return Fit(context, _params(sums, scaling, context), why=why, headers=context.rq.headers, mix=mix)
+
+
+def _fit_column(core: Core, node: NodeOf[Conv2D], rows: int, *, lined: bool = False) -> Fit | None:
+    """With so many rows of a map of one column in a block, which on cores of few registers is much code for little."""
+    if core.high:
+        return None
+    found = [
+        replace(fit, context=replace(fit.context, row_step=row.op.w.size))
+        for row in as_rows(node, rows)
+        if (fit := _fit(core, row, lined=lined)) and is_one_block(fit.context.pieces)
+    ]
+    return fastest(found)
 
 
 def _sums(node: NodeOf[Conv2D]) -> Weighted | None:
@@ -220,16 +240,20 @@ def _in_fields(weights: Array, fields: Fields, record: int) -> Array:
 
 def blocked_depthwise(core: Core) -> Kernel[Conv2D]:
     """The kernel for one core."""
-    return _kernel(partial(_fit, core), *chips_of(core))
+    return _kernel(partial(_fit, core), partial(_fit_column, core), *chips_of(core))
 
 
 def lined_depthwise(core: Core) -> Kernel[Conv2D]:
     """The same with requantization of larger factors (kernels/lined.py)."""
-    return _kernel(partial(_fit, lined_core(core), lined=True), *wide_chips_of(core))
+    fit, column = (partial(make, lined_core(core), lined=True) for make in (_fit, _fit_column))
+    return _kernel(fit, column, *wide_chips_of(core))
 
 
 def _kernel(
-    fit: Callable[[NodeOf[Conv2D]], Fit | None], needs: frozenset[str], without: frozenset[str]
+    fit: Callable[[NodeOf[Conv2D]], Fit | None],
+    column: Callable[[NodeOf[Conv2D], int], Fit | None],
+    needs: frozenset[str],
+    without: frozenset[str],
 ) -> Kernel[Conv2D]:
     template, headers = "blocked/depthwise.c.j2", ("lam_order.h",)
-    return Kernel("blocked_depthwise", template, "row", (Conv2D,), fit, needs, without, headers=headers)
+    return Kernel("blocked_depthwise", template, "row", (Conv2D,), fit, needs, without, headers=headers, column=column)

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from codegen.ir.form import Mix
 from codegen.ir.op import NodeOf
 from codegen.kernels.blocked.depthwise import Variant
+from codegen.kernels.column import as_rows, fastest, is_one_block
 from codegen.kernels.dsp.bounds import byte_instructions
 from codegen.kernels.dsp.factors import with_line
 from codegen.kernels.dsp.slides import (
@@ -144,9 +145,10 @@ def _taking(part: Pass, *, few: bool, own: bool) -> Mix:
 
 @record
 class WindowSlideContext(SlideContext):
-    """Literals of one depthwise convolution."""
+    """Literals of one depthwise convolution; `row_step`: how many of the call's rows further on each kernel row is."""
 
     blocks: WindowSlides
+    row_step: int
 
     @property
     def passes(self) -> tuple[Pass, ...]:
@@ -157,7 +159,7 @@ class WindowSlideContext(SlideContext):
     def pointers(self) -> tuple[int, ...]:
         """The rows whose pointers a block moves: an even number, so that the last one may come twice."""
         rows = self.blocks.rows
-        return (*range(rows), *(rows - 1 for _ in range(rows % 2)))
+        return tuple(self.row_step * row for row in (*range(rows), *(rows - 1 for _ in range(rows % 2))))
 
     @property
     def frame(self) -> int:
@@ -182,21 +184,27 @@ class WindowSlideContext(SlideContext):
         return range(variant.pixels - 1 if part.alone and part.row == 0 else 0)
 
 
-def _fit(node: NodeOf[Conv2D]) -> Fit | None:
+def _fit(node: NodeOf[Conv2D], row_step: int = 1) -> Fit | None:
     found, rows, columns = sums_of_bytes(node), node.op.h.size, node.op.w.size
     if found is None or rows > _MOST_ROWS or columns > _MOST_COLUMNS or rows * columns == 1:
         return None
     sums, own = found.sums, found.sums.less is not None
     rq = with_line(sums, found.rq, node.ins[0].shape[3] - 1, BIAS_BITS) if sums.bits else found.rq
     counted = WindowSlides(rows, columns, sums.bits, rq.saturate, own, rq.form == "lined")
-    if not sums.bits and (rows, columns) == (3, 3):
+    if not sums.bits and (rows, columns) == (3, 3) and row_step == 1:
         return None
     blocks = choose_blocks(counted, node.op.w, node.ins[0].shape, node.outs[0].shape)
     if blocks is None:
         return None
     few = f", {few_said(sums.bits, own=own)}" if sums.bits else ""
-    k = WindowSlideContext(sums.x.value, node.ins[0].shape[3], node.op.w.stride, *blocks, rq, False, counted)
+    k = WindowSlideContext(sums.x.value, node.ins[0].shape[3], node.op.w.stride, *blocks, rq, False, counted, row_step)
     return fit_of(node, found, k, row_mix(counted, blocks, k.channels), few)
+
+
+def _fit_column(node: NodeOf[Conv2D], rows: int) -> Fit | None:
+    """With so many rows of a map of one column in a block."""
+    found = (_fit(row, row.op.w.size) for row in as_rows(node, rows))
+    return fastest([fit for fit in found if fit and is_one_block(fit.context.pieces)])
 
 
 WINDOW_SLIDES = Kernel(
@@ -207,4 +215,5 @@ WINDOW_SLIDES = Kernel(
     _fit,
     frozenset({"dsp"}),
     headers=("lam_armv7em_window_slide.h",),
+    column=_fit_column,
 )

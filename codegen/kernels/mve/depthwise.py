@@ -7,11 +7,14 @@ weights of four channels are spread in scratch first.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from codegen.ir.form import Field, Scratch
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType, Requant
+from codegen.kernels.column import has_column
 from codegen.kernels.common import range_field
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.mve import common
@@ -39,7 +42,8 @@ class MveDepthwiseContext(common.MveContext):
     """Literals of one layer; `tile` output pixels are made from `columns` interleaved ones.
 
     `own`: weights of few bits have zero points of their own.  `shifted`: weights are bytes and a shift for all of
-    them, by which windows are multiplied besides.
+    them, by which windows are multiplied besides.  `column`: the taps of a map of one column, of which a call makes
+    `tile` rows as one row; a word holds a channel of as many rows from one on.
     """
 
     channels: int
@@ -47,6 +51,7 @@ class MveDepthwiseContext(common.MveContext):
     few: bool
     own: bool
     shifted: bool
+    column: int = 0
 
     @property
     def planes(self) -> int:
@@ -56,7 +61,14 @@ class MveDepthwiseContext(common.MveContext):
     @property
     def extent(self) -> int:
         """Input columns of one window."""
-        return (self.kernel_w - 1) * self.dilation + 1
+        return self.starts[-1] + 1
+
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """The column of each word of four rows; those of a map of one column end with its taps."""
+        if self.column:
+            return column_starts(self.column)
+        return tuple(j * self.dilation for j in range(self.kernel_w))
 
     @property
     def columns(self) -> int:
@@ -76,7 +88,7 @@ class MveDepthwiseContext(common.MveContext):
     @property
     def taps(self) -> int:
         """Weights per channel."""
-        return self.kernel_h * self.kernel_w
+        return self.column or self.kernel_h * self.kernel_w
 
     @property
     def block_words(self) -> int:
@@ -220,9 +232,7 @@ class MveDepthwiseContext(common.MveContext):
     def offsets(self) -> tuple[int, ...]:
         """Where each word of a window lies; a word without weights is the first one again."""
         places = [
-            plane * self.plane_bytes + j * self.dilation * _COLUMN_BYTES
-            for plane in range(self.planes)
-            for j in range(self.kernel_w)
+            plane * self.plane_bytes + start * _COLUMN_BYTES for plane in range(self.planes) for start in self.starts
         ]
         return tuple(places + [0] * (_WORDS * self.vectors - len(places)))
 
@@ -238,9 +248,21 @@ class MveDepthwiseContext(common.MveContext):
 
     def _tap(self, byte: int) -> int:
         word, row = divmod(byte, _PLANE_ROWS)
+        if self.column:
+            return self._column_tap(word, row)
         plane, j = divmod(word, self.kernel_w)
         i = plane * _PLANE_ROWS + row
         return i * self.kernel_w + j if i < self.kernel_h else -1
+
+    def _column_tap(self, word: int, row: int) -> int:
+        """The same of a map of one column; a tap that two words have counts in the first one."""
+        tap = self.starts[word] + row if word < len(self.starts) else self.column
+        return tap if _PLANE_ROWS * word <= tap < self.column else -1
+
+
+def column_starts(taps: int) -> tuple[int, ...]:
+    """The first tap of each word of a window of one column: the last word ends with the last tap."""
+    return tuple(min(first, max(taps - _PLANE_ROWS, 0)) for first in range(0, taps, _PLANE_ROWS))
 
 
 def window_vectors(rows: int, columns: int) -> int:
@@ -260,7 +282,30 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
     sums, few = _sums(node)
     if sums is None or (requant := sums.op.requant) is None:
         return None
-    k = _context(node, sums, requant, few=few)
+    return _fitted(sums, requant, _context(node, sums, requant, few=few))
+
+
+def _fit_column(node: NodeOf[Conv2D], rows: int) -> Fit | None:
+    """With so many rows of a map of one column in a call."""
+    sums, few = _sums(node) if has_column(node) else (None, False)
+    if sums is None or (requant := sums.op.requant) is None:
+        return None
+    h = node.op.h
+    starts = column_starts(h.size)
+    k = replace(
+        _context(node, sums, requant, few=few),
+        column=h.size,
+        kernel_h=min(h.size, _PLANE_ROWS),
+        kernel_w=len(starts),
+        stride=h.stride,
+        w_in=(rows - 1) * h.stride + starts[-1] + 1,
+        w_out=rows,
+        tile=rows,
+    )
+    return _fitted(sums, requant, k)
+
+
+def _fitted(sums: Weighted, requant: Requant, k: MveDepthwiseContext) -> Fit | None:
     scratch = (
         Scratch("planes", k.expanded_at),
         Scratch("weights", _VECTOR_BYTES * k.products if k.vectors > 1 else 0),
@@ -363,4 +408,5 @@ DEPTHWISE = Kernel(
     _fit,
     common.MVE,
     headers=("lam_mve_depthwise.h",),
+    column=_fit_column,
 )

@@ -182,6 +182,7 @@ static inline void lam_window_slide_plain(const lam_window_slide *slide, const l
         const uint8_t *const place = w + shape->bytes - 9;
         const int32_t shift = is_lined ? lam_slide_half(place) : place[0] >> 1;
         const int32_t word = (int32_t)lam_word(place + 1), bias = is_lined ? word >> 8 : word;
+        uint8_t made[6]; /* a channel is read before any of its outputs is stored */
         for (int32_t p = 0; p < shape->pixels; p++) {
             int32_t acc = bias;
             for (int32_t row = 0; row < shape->rows; row++) {
@@ -191,8 +192,10 @@ static inline void lam_window_slide_plain(const lam_window_slide *slide, const l
                            lam_window_input(slide, shape, row, at, channel, is_signed);
                 }
             }
-            slide->y[p * shape->channels + channel] =
-                lam_panel_byte(acc, lam_word(place + 5), shift, slide->centre, mode, type);
+            made[p] = lam_panel_byte(acc, lam_word(place + 5), shift, slide->centre, mode, type);
+        }
+        for (int32_t p = 0; p < shape->pixels; p++) {
+            slide->y[p * shape->channels + channel] = made[p];
         }
     }
 }

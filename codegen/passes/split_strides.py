@@ -22,8 +22,8 @@ from codegen.passes.contract import graph_pass
 from codegen.passes.draft import Draft
 from codegen.records import record
 
-_MOST_GROWTH = Fraction(2, 100)
-"""Of the network's constants: what weights of 0 may add, where a stride does not divide the window."""
+_LOOKED_UP, _SAVED = 10, Fraction(4, 5)
+"""What a product takes that is looked up, over one of a convolution, and the share of it that is saved."""
 
 
 @record
@@ -38,14 +38,15 @@ class _Axis:
 
 @graph_pass()
 def split_strides(graph: Graph) -> Graph:
-    """Rewrite transposed convolutions without groups and dilation whose results are put in place by one operator.
+    """Rewrite those of 8-bit data without groups and dilation whose results are put in place by one operator.
 
-    Legal in integers, whose sums are exact in any order.  Weights that come apart from the network stay as they are.
+    Where a stride does not divide the window there are weights of 0: as far as their share of the network's constants
+    is no more than the share of its products that is saved.  Convolutions of wider data look up as well.  Legal in integers, whose sums are exact in any order.
+    Weights that come apart from the network stay as they are.
     """
     draft = Draft(graph)
-    spare = _MOST_GROWTH * sum(v.type.bytes for v in graph.values.values() if v.is_const)
     for node in graph.nodes:
-        axes = _axes(graph, node, spare)
+        axes = _axes(graph, node)
         if axes is None:
             draft.keep(node)
         else:
@@ -53,7 +54,7 @@ def split_strides(graph: Graph) -> Graph:
     return draft.finish()
 
 
-def _axes(graph: Graph, node: Node, spare: Fraction) -> tuple[_Axis, _Axis] | None:
+def _axes(graph: Graph, node: Node) -> tuple[_Axis, _Axis] | None:
     op = node.op
     if not isinstance(op, ConvTranspose2D) or op.groups != 1 or max(op.h.dilation, op.w.dilation) > 1:
         return None
@@ -61,10 +62,21 @@ def _axes(graph: Graph, node: Node, spare: Fraction) -> tuple[_Axis, _Axis] | No
     x, y = graph.type(node.inputs[0]).shape, graph.type(node.outputs[0]).shape
     if weights.data is None or bias.data is None or weights.type.sent or op.h.stride == op.w.stride == 1:
         return None
+    if graph.type(node.inputs[0]).dtype.bytes > 1:
+        return None
     axes = _axis(op.h, x[1], y[1]), _axis(op.w, x[2], y[2])
-    grown = math.prod(Fraction(a.stride * a.window.size, v.size) for a, v in zip(axes, (op.h, op.w), strict=True)) - 1
-    fits = grown * weights.type.bytes <= spare
-    return axes if fits and next(_between(axes, x, y), None) is not None else None
+    parts = (Fraction(a.stride * a.window.size, v.size) for a, v in zip(axes, (op.h, op.w), strict=True))
+    grown = math.prod(parts, start=Fraction(1)) - 1
+    pays = not grown or _pays(graph, node, grown * weights.type.bytes)
+    return axes if pays and next(_between(axes, x, y), None) is not None else None
+
+
+def _pays(graph: Graph, node: Node, added: Fraction) -> bool:
+    """Whether so many bytes more are no larger a share than the products that they save."""
+    constants = sum(value.type.bytes for value in graph.values.values() if value.is_const)
+    views = [graph.view(n) for n in graph.nodes]
+    work = {v.name: v.macs * (_LOOKED_UP if isinstance(v.op, ConvTranspose2D) else 1) for v in views}
+    return added * sum(work.values()) <= _SAVED * work[node.name] * constants
 
 
 def _axis(window: Window, length: int, result: int) -> _Axis:

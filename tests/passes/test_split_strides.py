@@ -100,15 +100,33 @@ def test_what_one_operator_does_not_put_in_place_stays(op: ConvTranspose2D) -> N
     assert split_strides(graph) is graph
 
 
-def test_weights_of_zero_are_two_percent_of_the_network_at_most() -> None:
+def test_wider_data_stay() -> None:
+    net = Net()
+    x = net.input(1, 3, 3, 4, dtype=DType.S16)
+    weights, bias = net.const(np.ones((3, 2, 2, 4), np.int8), quant=None), net.const(np.zeros(3, np.int32), quant=None)
+    op = ConvTranspose2D(BY_TWO, BY_TWO, (0, 0), 1, 0, requantized(1 << 30, 41), DType.S16, Q)
+    graph = net.output(net.op(op, x, weights, bias))
+    assert split_strides(graph) is graph
+
+
+def test_weights_of_zero_are_worth_their_bytes() -> None:
+    """A ninth of the bytes is that of four: small beside the rest, or where there are no other products."""
     three = Window(3, 2, 1, 1, 1)
-    graph = network(three, three)
-    assert split_strides(graph) is not graph
-    small = replace(graph, outputs=graph.outputs[:1]).with_nodes(only(graph, ConvTranspose2D))
-    assert split_strides(small) is small
-    even = network(BY_TWO, BY_TWO)
-    small = replace(even, outputs=even.outputs[:1]).with_nodes(only(even, ConvTranspose2D))
-    assert split_strides(small) is not small
+    large = network(three, three)
+    assert split_strides(large) is not large
+    alone = replace(large, outputs=large.outputs[:1]).with_nodes(only(large, ConvTranspose2D))
+    assert split_strides(alone) is not alone
+    busy = Net()
+    x = busy.conv(busy.input(1, 32, 32, 4), 4)
+    for _ in range(9):
+        x = busy.conv(x, 4)
+    weights = busy.const(np.ones((3, 3, 3, 4), np.int8), quant=None)
+    bias = busy.const(np.zeros(3, np.int32), quant=None)
+    corner = busy.op(Slice((0, 0, 0, 0), (1, 2, 2, 4), (1, 1, 1, 1)), x)
+    graph = busy.output(
+        busy.op(ConvTranspose2D(three, three, (0, 0), 1, Q.zero_point, SINGLE, DType.S8, Q), corner, weights, bias)
+    )
+    assert split_strides(graph) is graph
 
 
 def test_weights_that_come_apart_stay() -> None:

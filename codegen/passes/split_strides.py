@@ -41,8 +41,9 @@ def split_strides(graph: Graph) -> Graph:
     """Rewrite those of 8-bit data without groups and dilation whose results are put in place by one operator.
 
     Where a stride does not divide the window there are weights of 0: as far as their share of the network's constants
-    is no more than the share of its products that is saved.  Convolutions of wider data look up as well.  Legal in integers, whose sums are exact in any order.
-    Weights that come apart from the network stay as they are.
+    is no more than the share of its products that is saved.  Convolutions of wider data look up as well.
+
+    Legal in integers, whose sums are exact in any order.  Weights that come apart from the network stay as they are.
     """
     draft = Draft(graph)
     for node in graph.nodes:

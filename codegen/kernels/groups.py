@@ -84,7 +84,7 @@ class Grouped:
     @property
     def fits_halves(self) -> bool:
         """Whether a group's sum of inputs, which are made to have a sign, times numbers fits 16 bits."""
-        return self._reach(self.whole_numbers, DType.S8, self.block) < 1 << 15
+        return self.whole_reach(self.block) < 1 << 15
 
     def reach(self, part: int) -> int:
         """Largest size of the sum of inputs times numbers, of so many inputs of a group."""
@@ -93,6 +93,10 @@ class Grouped:
     def signed_reach(self, part: int) -> int:
         """The same of what is stored, and inputs that are made to have a sign."""
         return self._reach(self.numbers, DType.S8, part)
+
+    def whole_reach(self, part: int) -> int:
+        """The same of whole numbers."""
+        return self._reach(self.whole_numbers, DType.S8, part)
 
     def _reach(self, numbers: Array, x: DType, part: int) -> int:
         ends = [end * numbers for end in (x.low, x.high)]

@@ -83,6 +83,13 @@ def test_many_pixels_share_weights_with_smlad(inputs: int, together: int, kind: 
     assert (form.kernel, form.context.together) == ("dsp_opened", together)
 
 
+@pytest.mark.parametrize("kind", ["", "u"])
+@pytest.mark.parametrize(("inputs", "together"), [(64, 10), (72, 8), (80, 10), (128, 10)])
+def test_many_pixels_share_weights_with_helium(inputs: int, together: int, kind: str) -> None:
+    form = form_of(f"single_groups_{kind}4_{inputs}", "armv81m_mve")
+    assert (form.kernel, form.context.together) == ("mve_opened", together)
+
+
 @pytest.mark.parametrize(("inputs", "pixels"), [(56, 9), (64, 9), (72, 7), (80, 9), (128, 9)])
 def test_many_pixels_share_weights_on_x86(inputs: int, pixels: int) -> None:
     form = form_of(f"single_groups_4_{inputs}", "host")
@@ -155,7 +162,7 @@ def test_they_take_a_quarter_more_instructions_than_bytes_at_most(chip: str) -> 
 
 
 @pytest.mark.parametrize("kind", ["groups", "zeros"])
-@pytest.mark.parametrize("chip", ["cortex-m4"])
+@pytest.mark.parametrize("chip", ["cortex-m4", "cortex-m55"])
 def test_many_pixels_keep_to_that(chip: str, kind: str) -> None:
     target = load_target(chip)
     assert target.toolchain

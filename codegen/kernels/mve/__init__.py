@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from codegen.kernels.kernel import Kernel
-from codegen.kernels.mve import dense, depthwise, elements, groups, pool
+from codegen.kernels.mve import dense, depthwise, elements, groups, opened, pool
 
 MVE: tuple[Kernel[Any], ...] = (
     depthwise.DEPTHWISE,
+    opened.OPENED,
     groups.GROUPS,
     dense.DENSE,
     dense.CONV2D,

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from codegen.ir.form import Field, Scratch
+from codegen.ir.form import Field, Mix, Scratch
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType, Requant
+from codegen.ir.shape import row_pixels
 from codegen.kernels.common import range_field
 from codegen.kernels.groups import Grouped, grouped
 from codegen.kernels.kernel import Fit, Kernel
@@ -219,7 +220,16 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     stream = Field.later("stream", np.int32, k.words, lambda: _stream(made, requant, k))
     params = (stream, *factor_fields(requant), range_field(requant.zero_point, requant.low, requant.high))
     headers = ("lam_mve_groups.h", *(("lam_mve_window.h",) if k.copied else ()))
-    return Fit(k, params, scratch, f"Helium, 8 outputs, {made.said}", headers=headers)
+    mix = _mix(k).times(row_pixels(node.outs[0].shape))
+    return Fit(k, params, scratch, f"Helium, 8 outputs, {made.said}", headers=headers, mix=mix)
+
+
+def _mix(k: MveGroupsContext) -> Mix:
+    """What a pixel takes: counted in the assembly, and in the disassembly of what is around it."""
+    sums = 17 * (k.whole * k.chunks + k.rest) + 2 * (k.groups + k.turns)
+    lanes = (34 + 17 * (k.own == 1)) * k.in_lanes // k.lanes
+    blocks = -(-k.c_out // _BLOCK) * (sums + lanes + 32)
+    return Mix(other=blocks + (12 + 3 * k.chunks) * k.groups + 30 + 3 * k.copied * k.filled // CHUNK)
 
 
 def _takes(made: Grouped, y: DType, requant: Requant) -> bool:

@@ -185,12 +185,16 @@ def layer(name: str, bits: int, zeros: bool = False) -> bytes:
     return onnx_model(nodes, ports_of(feeds), ["yq"], given, sets=21, ir_version=10).SerializeToString()
 
 
+HELD = {"transposed": 16 * 16 * 4 * 4}
+"""Numbers of a layer, where they are not those of its window: with a stride of 2 there are zeros beside three taps."""
+
+
 @pytest.mark.parametrize("name", LAYERS)
 def test_their_weights_take_half(name: str) -> None:
     few, bytes_ = (api.inspect(layer(name, bits), "generic").weights_bytes for bits in (4, 8))
     assert few is not None
     assert bytes_ is not None
-    half = int(np.prod(LAYERS[name][2])) // 2
+    half = HELD.get(name, int(np.prod(LAYERS[name][2]))) // 2
     assert half - 4 <= bytes_ - few <= half + 4
 
 

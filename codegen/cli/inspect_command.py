@@ -105,7 +105,7 @@ def _packing(result: Inspection) -> list[str]:
         return []
     added = sum(r.added_bytes for r in result.layers)
     least = sum(r.weights_bytes for r in result.layers) - added
-    rule = "2 % or 512 B are allowed, a quarter with --goal speed"
+    rule = "2 % or 512 B are allowed, a quarter with --goal speed, and what a layer is worth by the time it saves"
     limit = "no limit: the target says weights.expand" if result.weights_expand else rule
     return [f"packing adds {added} B to the weights, {added / max(1, least):.1%} ({limit})"]
 

@@ -98,9 +98,10 @@ def lies_by_channels(x: Operand, y: Operand) -> bool:
 class RowInput:
     """One input of a call: its operand, the rule, and who makes its rows.
 
-    `in_place`: each element is read before the output's element in its place is written.  `by_channels`: each channel
-    is read before the output's is written, which may lie over it.  `padding_offset` is where the scratchpad has the row
-    of padding, None when it is in read-only data or none is needed.
+    `in_place`: each element is read before the output's element in its place, or behind that, is written: kernels take
+    elements as they lie, and the output may begin before the input.  `by_channels`: each channel is read before the
+    output's is written, which may lie over it.  `padding_offset` is where the scratchpad has the row of padding, None
+    when it is in read-only data or none is needed.
     """
 
     operand: Operand

@@ -50,6 +50,11 @@ class InGroups:
         return self.whole + (self.rest > 0)
 
 
+def in_even_parts(pixels: int, most: int) -> int:
+    """The pixels of a part, an even number: of as few equal parts as there can be of at most `most`, which is even."""
+    return -(-pixels // -(-pixels // most)) + 1 & ~1
+
+
 @record(eq=False, slots=False)
 class Grouped:
     """The sums of one node, whose inputs are in groups of `block`, of which the last may be smaller.

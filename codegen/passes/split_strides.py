@@ -15,25 +15,17 @@ import numpy as np
 
 from codegen.ir.graph import Graph, Node
 from codegen.ir.op import Op
+from codegen.ir.phases import Phases, phases_along, split
 from codegen.ir.quant import Array, Requant
-from codegen.ir.shape import Shape, Window
+from codegen.ir.shape import Shape
 from codegen.ops import Conv2D, ConvTranspose2D, DepthToSpace, Reshape, Slice
 from codegen.passes.contract import graph_pass
 from codegen.passes.draft import Draft
-from codegen.records import record
 
+Phased = tuple[Phases, Phases]
+"""Of rows and of columns."""
 _LOOKED_UP, _SAVED = 10, Fraction(4, 5)
 """What a product takes that is looked up, over one of a convolution, and the share of it that is saved."""
-
-
-@record
-class _Axis:
-    """Results of each place, the window to all of them, the taps of each (-1: none), and where results begin."""
-
-    stride: int
-    window: Window
-    taps: tuple[tuple[int, ...], ...]
-    first: int
 
 
 @graph_pass()
@@ -41,7 +33,8 @@ def split_strides(graph: Graph) -> Graph:
     """Rewrite those of 8-bit data without groups and dilation whose results are put in place by one operator.
 
     Where a stride does not divide the window there are weights of 0: as far as their share of the network's constants
-    is no more than the share of its products that is saved.  Convolutions of wider data look up as well.
+    is no more than the share of its products that is saved.  Convolutions of wider data look up as well, and results
+    may not begin before the windows.
 
     Legal in integers, whose sums are exact in any order.  Weights that come apart from the network stay as they are.
     """
@@ -51,11 +44,11 @@ def split_strides(graph: Graph) -> Graph:
         if axes is None:
             draft.keep(node)
         else:
-            _split(draft, node, *axes)
+            _split(draft, node, axes)
     return draft.finish()
 
 
-def _axes(graph: Graph, node: Node) -> tuple[_Axis, _Axis] | None:
+def _axes(graph: Graph, node: Node) -> Phased | None:
     op = node.op
     if not isinstance(op, ConvTranspose2D) or op.groups != 1 or max(op.h.dilation, op.w.dilation) > 1:
         return None
@@ -63,13 +56,13 @@ def _axes(graph: Graph, node: Node) -> tuple[_Axis, _Axis] | None:
     x, y = graph.type(node.inputs[0]).shape, graph.type(node.outputs[0]).shape
     if weights.data is None or bias.data is None or weights.type.sent or op.h.stride == op.w.stride == 1:
         return None
-    if graph.type(node.inputs[0]).dtype.bytes > 1:
+    if graph.type(node.inputs[0]).dtype.bytes > 1 or min(op.h.pad_before, op.w.pad_before) < 0:
         return None
-    axes = _axis(op.h, x[1], y[1]), _axis(op.w, x[2], y[2])
+    axes = phases_along(op.h, x[1], y[1]), phases_along(op.w, x[2], y[2])
     parts = (Fraction(a.stride * a.window.size, v.size) for a, v in zip(axes, (op.h, op.w), strict=True))
     grown = math.prod(parts, start=Fraction(1)) - 1
     pays = not grown or _pays(graph, node, grown * weights.type.bytes)
-    return axes if pays and next(_between(axes, x, y), None) is not None else None
+    return axes if pays and next(_between(op, axes, x, y), None) is not None else None
 
 
 def _pays(graph: Graph, node: Node, added: Fraction) -> bool:
@@ -80,16 +73,7 @@ def _pays(graph: Graph, node: Node, added: Fraction) -> bool:
     return added * sum(work.values()) <= _SAVED * work[node.name] * constants
 
 
-def _axis(window: Window, length: int, result: int) -> _Axis:
-    """Result p of place q stands at q * stride + p, before the padding is cut off."""
-    stride, count = window.stride, -(-window.size // window.stride)
-    steps = [[p + stride * (count - 1 - t) for t in range(count)] for p in range(stride)]
-    taps = tuple(tuple(step if step < window.size else -1 for step in row) for row in steps)
-    places = max(-(-(window.pad_before + result) // stride), length)
-    return _Axis(stride, Window(count, 1, 1, count - 1, places - length), taps, window.pad_before)
-
-
-def _between(axes: tuple[_Axis, _Axis], x: Shape, y: Shape) -> Iterator[tuple[Op, Shape]]:
+def _between(op: ConvTranspose2D, axes: Phased, x: Shape, y: Shape) -> Iterator[tuple[Op, Shape]]:
     """What puts results between each other, with the shape that it makes; nothing where one operator does not."""
     h, w = axes
     rows, columns = (a.window.out_len(n) for a, n in zip(axes, x[1:3], strict=True))
@@ -101,17 +85,17 @@ def _between(axes: tuple[_Axis, _Axis], x: Shape, y: Shape) -> Iterator[tuple[Op
     else:
         return
     if whole != y:
-        yield Slice((0, h.first, w.first, 0), y, (1, 1, 1, 1)), y
+        yield Slice((0, op.h.pad_before, op.w.pad_before, 0), y, (1, 1, 1, 1)), y
 
 
-def _split(draft: Draft, node: Node, h: _Axis, w: _Axis) -> None:
-    op, (x, weights, bias), (y,) = node.op, node.inputs, node.outputs
+def _split(draft: Draft, node: Node, axes: Phased) -> None:
+    (h, w), op, (x, weights, bias), (y,) = axes, node.op, node.inputs, node.outputs
     assert isinstance(op, ConvTranspose2D), "the pass asked"
     graph, count = draft.graph, h.stride * w.stride
     kernel, added = graph.values[weights], graph.values[bias]
     assert kernel.data is not None, "the pass asked"
     assert added.data is not None, "the pass asked"
-    data = _picked(kernel.data, h, w)
+    data = _picked(kernel.data, axes)
     inputs = (
         x,
         draft.value(f"{weights}.split", replace(kernel.type, shape=data.shape), data=data),
@@ -125,23 +109,17 @@ def _split(draft: Draft, node: Node, h: _Axis, w: _Axis) -> None:
     made = (x_shape[0], h.window.out_len(x_shape[1]), w.window.out_len(x_shape[2]), count * y_type.shape[3])
     now = draft.value(f"{y}.split", replace(y_type, shape=made))
     draft.rewrite(node, conv, inputs, (now,))
-    steps = list(_between((h, w), x_shape, y_type.shape))
-    for op_behind, shape in steps:
+    for op_behind, shape in _between(op, axes, x_shape, y_type.shape):
         then = y if shape == y_type.shape else draft.value(f"{y}.whole", replace(y_type, shape=shape))
         draft.insert(op_behind, (now,), then, node.source)
         now = then
 
 
-def _picked(kernel: Array, h: _Axis, w: _Axis) -> Array:
+def _picked(kernel: Array, phases: Phased) -> Array:
     """[O, KH, KW, C] as [results of each place and O, taps, taps, C], 0 where a result has no tap."""
-    outputs, *_, depth = kernel.shape
-    wide = np.pad(kernel, ((0, 0), (0, 1), (0, 1), (0, 0)))  # -1 is the last one
-    rows, columns = np.array(h.taps), np.array(w.taps)
-    picked = wide[:, rows[:, None, :, None], columns[None, :, None, :], :]
-    count = h.stride * w.stride
-    return np.ascontiguousarray(
-        picked.transpose(1, 2, 0, 3, 4, 5).reshape(count * outputs, h.window.size, w.window.size, depth)
-    )
+    results = split(kernel.transpose(0, 3, 1, 2), phases)  # of each output one after another
+    by_output = results.reshape(len(kernel), -1, *results.shape[1:]).transpose(1, 0, 3, 4, 2)
+    return np.ascontiguousarray(by_output.reshape(-1, *by_output.shape[2:]))
 
 
 def _repeated(requant: Requant, count: int) -> Requant:

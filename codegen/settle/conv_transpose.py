@@ -12,6 +12,7 @@ import numpy as np
 
 from codegen.errors import FormUnsupported
 from codegen.ir.op import Op
+from codegen.ir.phases import split
 from codegen.ir.quant import Array, DType, Quant, Requant
 from codegen.ir.real import RealNode
 from codegen.ir.shape import Shape, Window
@@ -21,7 +22,7 @@ from codegen.records import record
 from codegen.settle.context import Context
 from codegen.settle.conv import output_scales, refuse_empty, with_bias
 from codegen.settle.linear import pending
-from codegen.settle.phases import by_output, phased, phases_of, split
+from codegen.settle.phases import by_output, phased, phases_of
 from codegen.settle.plane import kernel_of
 from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Linear, Real, State

@@ -1,8 +1,7 @@
 """Transposed convolutions as convolutions.
 
-Decides: that a stride of s makes s results of each place along an axis, each of them a convolution with every s-th tap,
-whose outputs are channels beside each other and are put between each other then.  Where s does not divide the window,
-the missing taps are weights of 0.
+Decides: that the results of each place (ir/phases.py) are channels beside each other, and how they are put between each
+other then.
 """
 
 from __future__ import annotations
@@ -14,21 +13,12 @@ from dataclasses import replace
 import numpy as np
 
 from codegen.ir.op import Op
+from codegen.ir.phases import Phases, phases_along
 from codegen.ir.quant import Array
-from codegen.ir.shape import Shape, Window
+from codegen.ir.shape import Shape
 from codegen.ops import Reshape, Slice, Transpose
 from codegen.real.window import ConvTranspose
-from codegen.records import record
 from codegen.settle.plane import Layout, Plane, plane
-
-
-@record
-class Phases:
-    """One axis: results of each place, the window of each result, and which taps it has, -1 for none."""
-
-    stride: int
-    window: Window
-    taps: tuple[tuple[int, ...], ...]
 
 
 def by_output(weights: Array, groups: int) -> Array:
@@ -40,31 +30,7 @@ def by_output(weights: Array, groups: int) -> Array:
 
 def phases_of(op: ConvTranspose, spatial: Shape) -> list[Phases]:
     """Those of each axis of a map."""
-    return [_along(v, n, m) for v, n, m in zip(op.windows, spatial, op.out_spatial, strict=True)]
-
-
-def _along(window: Window, length: int, result: int) -> Phases:
-    """Result p of place q stands at q * stride + p, before the padding is cut off."""
-    stride, extent = window.stride, window.extent
-    count = -(-extent // stride)
-    steps = [[p + stride * (count - 1 - t) for t in range(count)] for p in range(stride)]
-    taps = tuple(
-        tuple(s // window.dilation if s < extent and s % window.dilation == 0 else -1 for s in row) for row in steps
-    )
-    places = -(-(window.pad_before + result) // stride)
-    return Phases(stride, Window(count, 1, 1, count - 1, max(places - length, 0)), taps)
-
-
-def split(kernel: Array, phases: Sequence[Phases]) -> Array:
-    """[O, C/g, spatial...] as [O and results of each axis, C/g, taps of each axis]."""
-    for i, phase in enumerate(phases):
-        axis = 2 + i
-        wide = np.concatenate([kernel, np.zeros_like(kernel.take([0], axis))], axis)
-        picked = wide.take(np.array(phase.taps).reshape(-1), axis)
-        sizes = (*kernel.shape[:axis], phase.stride, phase.window.size, *kernel.shape[axis + 1 :])
-        kernel = np.moveaxis(picked.reshape(sizes), axis, 1)
-        kernel = kernel.reshape(kernel.shape[0] * kernel.shape[1], *kernel.shape[2:])
-    return kernel
+    return [phases_along(v, n, m) for v, n, m in zip(op.windows, spatial, op.out_spatial, strict=True)]
 
 
 def phased(shape: Shape, op: ConvTranspose, phases: Sequence[Phases], outputs: int, fill: float = 0) -> Plane:

@@ -92,8 +92,9 @@ def test_one_factor_for_all_outputs_stays_one() -> None:
         ConvTranspose2D(Window(2, 2, 2), BY_TWO, (0, 0), 1, 0, None, DType.S8, Q),
         ConvTranspose2D(BY_TWO, Window(3, 3), (0, 0), 1, 0, None, DType.S8, Q),
         ConvTranspose2D(ONE, ONE, (0, 0), 1, 0, None, DType.S8, Q),
+        ConvTranspose2D(Window(2, 2, 1, -1, 0), BY_TWO, (0, 0), 1, 0, None, DType.S8, Q),
     ],
-    ids=["dilation", "two strides", "no stride"],
+    ids=["dilation", "two strides", "no stride", "begins before"],
 )
 def test_what_one_operator_does_not_put_in_place_stays(op: ConvTranspose2D) -> None:
     graph = network(op.h, op.w)

@@ -1,9 +1,8 @@
 """Products of two computed tensors: of one shape, or one of them a factor for each channel, or for each pixel.
 
-They have 8 bits, or 16 and no zero point: then no product leaves 32 bits, nor what a zero point adds to it.  A factor
-is centred once.  Those of channels pass by outside and their pixels inside, `channels` bytes apart, so that a channel's
-numbers stay in registers.  What is broadcast otherwise, or has no requantization by one high product, is left to
-binary.py.
+They have 8 bits, or 16 and no zero point: then no product leaves 32 bits, nor what a zero point adds to it.  Elements
+are taken in the order in which they lie, for the output may lie over an input and begin before it.  What is broadcast
+otherwise, or has no requantization by one high product, is left to binary.py.
 """
 
 from __future__ import annotations
@@ -39,21 +38,6 @@ class ProductContext:
     rq: FastRequant
     channels: int
     per_turn: int
-
-    @property
-    def turn(self) -> int:
-        """Elements from a turn's first one to the next turn's, of one channel."""
-        return self.per_turn * self.channels
-
-    @property
-    def apart(self) -> range:
-        """Where the elements of a turn lie, of one channel."""
-        return range(0, self.turn, self.channels)
-
-    @property
-    def beside(self) -> range:
-        """Where they lie, one beside the other."""
-        return range(self.per_turn)
 
     @property
     def rest(self) -> int:

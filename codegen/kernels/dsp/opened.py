@@ -15,7 +15,7 @@ from codegen.ir.shape import row_pixels
 from codegen.kernels.dsp.panel_mix import columns_mix, spread_mix
 from codegen.kernels.dsp.words import pack_few
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant, filled
-from codegen.kernels.groups import GROUP_LESS, Grouped, InGroups, grouped
+from codegen.kernels.groups import GROUP_LESS, Grouped, InGroups, grouped, in_even_parts
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.sizes import ColumnSizes
 from codegen.kernels.weighted import BYTES, FOLDED
@@ -135,10 +135,7 @@ def _context(node: NodeOf[Conv2D | Dense], made: Grouped) -> OpenedContext:
 def _together(width: int, inputs: int) -> int:
     """Pixels that are widened at a time, in pairs: a row's in as few equal parts as memory allows; or 0."""
     most = (_SCRATCH_BYTES - 4 * inputs) // (4 * inputs) * 2
-    if most < _LEAST or width < _LEAST:
-        return 0
-    parts = -(-width // most)
-    return -(-width // parts) + 1 & ~1
+    return in_even_parts(width, most) if min(most, width) >= _LEAST else 0
 
 
 def _packed(made: Grouped, k: OpenedContext) -> Array:

@@ -482,14 +482,12 @@ def _context(
     own = few and sums.less is not None
     lies = _is_point(node.op) and not (together or copied or unsigned)
     raised = own and requant.mode == "single" and not is_fast(requant)
-    found = _costs(
-        inputs, run, -(-weights.shape[0] // LANES), few=few and not own, own=own, shifted=shifted, raised=raised
-    )
     steps = weights.shape[0] <= _LONGEST_SUM and not (lies and w.stride * inputs > _LONGEST_STEP)
     fills = inputs % CHUNK == 0 or (lies and inputs == _HALF)
-    if not steps or (own and not _unpacks(sums, fills=fills, raised=raised)):
-        found.pop("columns", None)
-    form = _least(found)
+    columns = steps and not (own and not _unpacks(sums, fills=fills, raised=raised))
+    blocks = -(-weights.shape[0] // LANES)
+    costs = _costs(inputs, run, blocks, few=few and not own, own=own, shifted=shifted, raised=raised)
+    form = _least({name: cost for name, cost in costs.items() if columns or name != "columns"})
     whole = form == "vector" or inputs % CHUNK == 0 or (form == "columns" and inputs == _HALF and (own or not few))
     gathered = not (lies and whole) or (shifted and form == "columns")
     return MveDenseContext(

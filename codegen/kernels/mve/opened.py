@@ -14,7 +14,7 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType, Requant
 from codegen.ir.shape import row_pixels
 from codegen.kernels.common import range_field
-from codegen.kernels.groups import Grouped, InGroups, grouped
+from codegen.kernels.groups import Grouped, InGroups, grouped, in_even_parts
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.mve.common import (
     CHUNK,
@@ -249,7 +249,7 @@ def _together(pixels: int, inputs: int, groups: int, *, halves: bool) -> int:
     lanes = _lanes(groups, halves=halves)
     each = CHUNK * _vectors(inputs) + LANES * (4 * lanes * -(-groups // lanes) + 1)
     most = _SCRATCH_BYTES // each // 2 * 2
-    return -(-pixels // -(-pixels // most)) + 1 & ~1 if most else 0
+    return in_even_parts(pixels, most) if most else 0
 
 
 def _stream(made: Grouped, requant: Requant, k: MveOpenedContext) -> Array:

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from codegen.errors import FormUnsupported, ShapeMismatch
+from codegen.ir.phases import split
 from codegen.ir.quant import Array
 from codegen.ir.real import RealNode
 from codegen.ops import Pad, Slice
@@ -24,7 +25,7 @@ from codegen.settle.float32.inputs import real_numbers, real_value
 from codegen.settle.float32.products import product
 from codegen.settle.float32.products import writer as writer_of
 from codegen.settle.float32.writer import Writer
-from codegen.settle.phases import by_output, phased, phases_of, split
+from codegen.settle.phases import by_output, phased, phases_of
 from codegen.settle.plane import Layout, kernel_of
 from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Float, Product, Route, State, Trail

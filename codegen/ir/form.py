@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -91,13 +91,21 @@ class Field:
 class Scratch:
     """A part of a kernel's scratch: its bytes, and those it takes when rows come one by one, if that is less.
 
-    `least`: what a row as short as the node's touches of them, if that is known.
+    `least`: what a row as short as the node's touches of them, if that is known.  `tiled`: what tiles of the node's
+    channels take of them at most, if that is more.
     """
 
     name: str
     bytes: int
     row_bytes: int | None = None
     least: int | None = None
+    tiled: int = 0
+
+    @property
+    def for_tiles(self) -> Scratch:
+        """The part with what tiles take of it."""
+        row = None if self.row_bytes is None else max(self.row_bytes, self.tiled)
+        return replace(self, bytes=max(self.bytes, self.tiled), row_bytes=row)
 
 
 @record
@@ -204,6 +212,11 @@ class Form:
     def scratch_bytes(self) -> int:
         """Bytes of scratch at most."""
         return sum(part.bytes for part in self.scratch)
+
+    @property
+    def tiled(self) -> Form:
+        """The form with the scratch that tiles of its channels take as well."""
+        return replace(self, scratch=tuple(part.for_tiles for part in self.scratch))
 
     @property
     def row_scratch_bytes(self) -> int:

@@ -372,9 +372,12 @@ def is_view(graph: Graph, node: Node) -> bool:
     return answers.is_view(node.op) and not graph.values[node.inputs[0]].is_const
 
 
-def kernel_needs(graph: Graph, kernels: Mapping[int, Form]) -> dict[int, NodeNeeds]:
-    """What the scheduler must know of each node's kernel, by node index; views have no entry."""
-    return {i: _needs(graph.view(graph.nodes[i]), form) for i, form in kernels.items()}
+def kernel_needs(graph: Graph, kernels: Mapping[int, Form], *, tiled: bool = False) -> dict[int, NodeNeeds]:
+    """What the scheduler must know of each node's kernel, by node index; views have no entry.
+
+    `tiled`: scratch serves tiles of the channels as well.
+    """
+    return {i: _needs(graph.view(graph.nodes[i]), form.tiled if tiled else form) for i, form in kernels.items()}
 
 
 def _needs(view: NodeView, form: Form) -> NodeNeeds:

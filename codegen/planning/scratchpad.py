@@ -72,7 +72,7 @@ def _schedule(order: Ordered, target: Target) -> Plan:
     assert target.dma is not None, "the chip has a scratchpad"
     return schedule_cores(
         graph,
-        kernel_needs(graph, kernels),
+        kernel_needs(graph, kernels, tiled=True),
         params_needs(graph, kernels),
         Engine(target.dma.bytes_per_cycle, target.dma.latency_cycles, target.dma.macs_per_cycle),
         scratchpad_bytes=target.scratchpad_bytes,

@@ -62,7 +62,7 @@ def plan_on_cores(graph: Graph, kernels: Mapping[int, Form], target: Target) -> 
     assert dma is not None
     return schedule_scratchpad(
         graph,
-        kernel_needs(graph, kernels),
+        kernel_needs(graph, kernels, tiled=True),
         params_needs(graph, kernels),
         Engine(dma.bytes_per_cycle, dma.latency_cycles, dma.macs_per_cycle),
         scratchpad_bytes=target.scratchpad_bytes // dma.cores,

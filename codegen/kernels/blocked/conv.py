@@ -77,6 +77,8 @@ class BlockedContext(RunSizes):
     `two_groups`: a single pixel beside larger blocks takes two groups of channels at once.
     `windows`: what each pixel of a piece's first block reads of each of `window_rows` kernel rows, in bytes, where the
     blocks read copies of whole windows: everything else is then that of a pointwise layer of so many inputs.
+    `copies_at`: blocks over an edge come first, and read copies that lie from this pixel of the output row on, which
+    is stored later; -1 where they lie in scratch.
     """
 
     x_t: str
@@ -93,6 +95,7 @@ class BlockedContext(RunSizes):
     two_groups: bool = False
     windows: tuple[tuple[Columns, ...], ...] = ()
     window_rows: int = 1
+    copies_at: int = -1
 
     @property
     def told(self) -> Told:
@@ -226,14 +229,23 @@ def _fit(core: Core, node: NodeOf[Conv2D | Dense], *, copied: bool = False, line
     planar = not sums.bits and core.pairs > 0 and sums.x is DType.S8 and 2 in choice.sizes and choice.channels == 2
     context = _context(core, node, sums, choice, rq=scaling.rq, planar=planar)
     scratch = _gathered(node, context.pieces)
+    edges = ", edges copied beside padding" if scratch.bytes else ""
+    at = _room_in_row(context.pieces, c_out, scratch.bytes) if whole is None else -1
+    if at >= 0:
+        first = sorted(context.pieces, key=lambda piece: piece.columns.inside)
+        context, scratch = (
+            replace(context, pieces=tuple(first), copies_at=at),
+            replace(scratch, bytes=0, tiled=scratch.bytes),
+        )
     if whole is not None:
         context = _with_windows(core, whole, node, context)
         near = _gathered(node, pieces_of(choose(used, work), windows(node.op)[1], node.ins[0].shape, c_out))
         scratch = replace(scratch, bytes=max(near.bytes, windows_bytes(used, whole)))
+        edges = ", windows copied to one run each"
     params, headers = _params(sums, scaling, context), context.rq.headers
     own = ("lam_armv6m.h",) if planar else ()
     in_place = _is_pointwise(node) and context.c_out <= context.channels and choice.once
-    why = _why(choice, scratch, sums, windows=whole is not None) + scaling.said
+    why = _why(choice, edges, sums) + scaling.said
     few = node.ins[1].bits > 0
     counted = replace(choice, channels=context.channels) if few else choice
     mix = conv_mix(core, whole or work, counted, context.c_out) if few or isinstance(op, Conv2D) else None
@@ -387,11 +399,19 @@ def _gathered(node: NodeOf[Conv2D | Dense], pieces: tuple[Piece, ...]) -> Scratc
     return Scratch("columns", gathered_bytes(h.size, max(reaching), w, c_in, 1) if reaching else 0)
 
 
-def _why(choice: Choice, scratch: Scratch, sums: Weighted, *, windows: bool = False) -> str:
+def _room_in_row(pieces: tuple[Piece, ...], c_out: int, size: int) -> int:
+    """The pixel from which on the outputs of blocks within the row take so many bytes; -1 where they do not."""
+    if not size:
+        return -1
+    inside = [piece for piece in pieces if piece.columns.inside]
+    first = min((piece.first for piece in inside), default=0)
+    end = max((piece.first + piece.count * piece.pixels for piece in inside), default=0)
+    beside = any(first < piece.first < end for piece in pieces if not piece.columns.inside)
+    return first if not beside and (end - first) * c_out >= size else -1
+
+
+def _why(choice: Choice, edges: str, sums: Weighted) -> str:
     sizes = " and ".join(f"{pixels} x {choice.channels_of(pixels)}" for pixels in choice.sizes)
-    edges = ", edges copied beside padding" if scratch.bytes else ""
-    if windows:
-        edges = ", windows copied to one run each"
     return f"blocks of {sizes} sums, {choice.cost:.2f} instructions per product{edges}{sums.said}"
 
 

@@ -151,10 +151,25 @@ def test_packing_adds_no_byte_and_fewer_outputs_take_no_more_scratch(core: str) 
     forms = [_form(_conv(6, n), core) for n in range(1, 20)]
     sizes = {f.name: f.values.size for f in forms[8].params}
     assert sizes == {"bias": 9, "x_zero_point": 1, "multiplier": 9, "shift": 9, "range": 3, "weights": 9 * 54}
-    scratch = [form.scratch_bytes for form in forms]
-    assert scratch == sorted(scratch)
-    assert 0 < forms[8].scratch_bytes <= 3 * 10 * 6
+    for whole, form in enumerate(forms):
+        assert max(tile.scratch_bytes for tile in forms[: whole + 1]) <= form.tiled.scratch_bytes
+    assert 0 < forms[8].tiled.scratch_bytes <= 3 * 10 * 6
     assert "instructions per product" in forms[8].why
+
+
+@pytest.mark.parametrize("core", [core for core in CORES if core != "armv6m"])
+def test_edges_are_copied_to_outputs_that_are_stored_later_where_the_row_has_room(core: str) -> None:
+    """On a Cortex-M0 such a layer reads copies of all its windows."""
+    narrow, wide = _form(_conv(6, 1), core), _form(_conv(6, 32), core)
+    assert narrow.scratch_bytes > 0 == wide.scratch_bytes
+    assert narrow.context.copies_at == -1
+    k = wide.context
+    over = [piece for piece in k.pieces if not piece.columns.inside]
+    assert over
+    assert list(k.pieces[: len(over)]) == over, "they come first"
+    end = k.copies_at * 32 + wide.tiled.scratch_bytes
+    for piece in over:
+        assert piece.y + piece.pixels * 32 <= k.copies_at * 32 or piece.y >= end
 
 
 def _form(node: NodeView, core: str) -> Form:

@@ -23,6 +23,8 @@ _DEEP, _MANY, _TAPS = 512, 64, 5
 """Products of a sum, and channels, of which there are enough; rows and columns of a window likewise."""
 _LONG = 24
 """Outputs of a row, or rows of a map, likewise: a number that blocks of any size divide."""
+_FAR = 512
+"""Bytes from pixel to pixel, of which loads with an offset reach few at a time."""
 _SMALL_EXPONENT, _LARGE_SHIFT = -4, 38
 """Of a factor that is small enough for every form, in the modes `tflite` and `single`."""
 Other = tuple[str, NodeView]
@@ -112,17 +114,29 @@ def _larger_window(view: NodeOf[Conv2D]) -> NodeOf[Conv2D]:
 
 def _more_channels(view: _Summed) -> Iterator[Other]:
     """With more outputs of a pixel."""
-    weights, bias = view.consts[1:3]
-    if weights is None or bias is None or len(weights) >= _MANY:
+    weights = view.consts[1]
+    if weights is None or len(weights) >= _MANY or (_groups(view) > 1 and not is_depthwise(view)):
         return
-    own, said = is_depthwise(view), "channel" if len(weights) == 1 else "channels"
-    if _groups(view) > 1 and not own:
-        return
+    said = "channel" if len(weights) == 1 else "channels"
+    yield f"no more than {len(weights)} {said}", _of_many_channels(view, weights)
+
+
+def _near_pixels(view: NodeOf[Conv2D]) -> Iterator[Other]:
+    """Where each channel has a window of its own, with so few channels that more pixels are near."""
+    weights, x = view.consts[1], view.ins[0]
+    apart = x.shape[3] * x.dtype.bytes
+    if weights is not None and is_depthwise(view) and apart > _FAR:
+        yield f"pixels that lie {apart} bytes apart", _of_many_channels(view, weights)
+
+
+def _of_many_channels(view: _Summed, weights: Array) -> NodeView:
+    bias, own = view.consts[2], is_depthwise(view)
+    assert bias is not None, "sums have biases"
     op: Any = view.op if view.op.requant is None else replace(view.op, requant=_repeated(view.op.requant, _MANY))
     op = replace(op, groups=_MANY) if own else op
     x = replace(view.ins[0], shape=(*view.ins[0].shape[:-1], _MANY)) if own else view.ins[0]
-    wider = replace(view, op=op, ins=(x, *view.ins[1:]), consts=(None, weights, np.resize(bias, _MANY)))
-    yield f"no more than {len(weights)} {said}", _with_weights(wider, np.resize(weights, (_MANY, *weights.shape[1:])))
+    other = replace(view, op=op, ins=(x, *view.ins[1:]), consts=(None, weights, np.resize(bias, _MANY)))
+    return _with_weights(other, np.resize(weights, (_MANY, *weights.shape[1:])))
 
 
 def _long_rows(view: NodeOf[Conv2D]) -> Iterator[Other]:
@@ -179,7 +193,7 @@ _OF_SUMS: tuple[Callable[[Any], Iterator[Other]], ...] = (
     _long_sums,
     _more_channels,
 )
-_OF_WINDOWS: tuple[Callable[[Any], Iterator[Other]], ...] = (_long_rows, _no_edges, _together, _one_group)
+_OF_WINDOWS: tuple[Callable[[Any], Iterator[Other]], ...] = (_long_rows, _near_pixels, _no_edges, _together, _one_group)
 
 
 def _groups(view: _Summed) -> int:

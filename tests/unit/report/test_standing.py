@@ -51,9 +51,9 @@ def test_no_layer_is_far_above_its_limit_without_a_reason(name: str, core: str) 
     assert all(one.times is None or one.times > 0.9 for one in stand.values()), "limits are limits"
 
 
-def depthwise(width: int = 24) -> NodeView:
+def depthwise(width: int = 24, channels: int = 64) -> NodeView:
     s = Sketch()
-    graph = s.graph(s.conv(s.input((1, 24, width, 64)), 64, groups=64))
+    graph = s.graph(s.conv(s.input((1, 24, width, channels)), channels, groups=channels))
     return graph.view(graph.nodes[0])
 
 
@@ -130,3 +130,11 @@ def test_rows_and_their_ends_are_asked_for_otherwise() -> None:
     assert isinstance(bare.op, Conv2D)
     assert bare.op.w.pad_before == bare.op.w.pad_after == 0
     assert bare.outs[0].shape == (1, 24, 5, 64)
+
+
+def test_pixels_farther_apart_than_loads_reach_are_a_reason() -> None:
+    """Blocks of the M4's depthwise kernel load 8 columns by offsets below 4,096."""
+    assert not found_for(depthwise(), "cortex-m4").is_high
+    far = depthwise(channels=960)
+    assert dict(otherwise(far))["pixels that lie 960 bytes apart"].outs[0].shape == (1, 24, 24, 64)
+    assert found_for(far, "cortex-m4", 1.4).reason == "pixels that lie 960 bytes apart"

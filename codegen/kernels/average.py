@@ -16,7 +16,7 @@ from codegen.ir.quant import DType, formula_of, rounding_of
 from codegen.kernels.common import range_field, requant_takes
 from codegen.ops.average import Averaging, average_requant
 
-_BY_COUNT = ("divide", "ort", "wide_divide", "wide_ort")
+BY_COUNT = ("divide", "ort", "wide_divide", "wide_ort")
 """Forms that divide by the count itself."""
 
 
@@ -37,7 +37,7 @@ def mean_headers(mode: str) -> tuple[str, ...]:
         return ("lam_mean.h",)
     if mode.startswith("half_"):
         return ("lam_requant_rounded.h",)
-    return ("lam_linear.h",) if mode in _BY_COUNT else ("lam_requant.h",)
+    return ("lam_linear.h",) if mode in BY_COUNT else ("lam_requant.h",)
 
 
 def is_wide(how: Averaging) -> bool:
@@ -51,7 +51,7 @@ def mean_fields(how: Averaging, mode: str, counts: Sequence[int]) -> tuple[Field
         Field("x_zero_point", np.array([how.x_quant.zero_point], np.int32), about="of the input"),
         range_field(how.y_quant.zero_point, how.low, how.high),
     )
-    if mode in _BY_COUNT:
+    if mode in BY_COUNT:
         scales = Field("scale", np.array([how.x_quant.scale, how.y_quant.scale], np.float32), about="input, output")
         divisors = Field("count", np.array(counts, np.int32), about="numbers in a mean")
         return (*shared, divisors, scales) if mode.endswith("ort") else (*shared, divisors)
@@ -66,7 +66,7 @@ def mean_fields(how: Averaging, mode: str, counts: Sequence[int]) -> tuple[Field
 
 def mean_fits(how: Averaging, mode: str, counts: Sequence[int], x_dtype: DType) -> bool:
     """Whether every sum of `count` values can be requantized, for each of the divisors."""
-    if mode in _BY_COUNT:
+    if mode in BY_COUNT:
         return True
     span = x_dtype.high - x_dtype.low
     steps = ((how.reach or span * count, average_requant(how, count)) for count in counts)

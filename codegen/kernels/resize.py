@@ -14,22 +14,32 @@ import numpy as np
 from codegen.fixedpoint import INT32_MAX
 from codegen.ir.form import Field, Scratch
 from codegen.ir.op import NodeOf
-from codegen.ir.quant import Array
-from codegen.kernels.average import is_wide, mean_fields, mean_fits, mean_headers, mean_mode
+from codegen.kernels.average import BY_COUNT, is_wide, mean_fields, mean_fits, mean_headers, mean_mode
+from codegen.kernels.fast import FastRequant, fast_fields, fast_requant
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import ResizeBilinear, ResizeWeighted
+from codegen.ops.average import average_requant
 from codegen.ops.resize import WEIGHT_ONE, Tap, largest
 from codegen.records import record
 
 
 @record
 class BilinearContext:
-    """Literals of one bilinear resize; `one` is the sum of the two weights of a pair, `acc_t` the type of sums."""
+    """Literals of one bilinear resize.
+
+    How sums become outputs: `rq` by one high product, `places` by a rounding shift, else `mean`; outputs of the whole
+    type need no `limits` behind the shift.  `beside` elements lie between the two pixels of a row, `one` is the sum of
+    the two weights of a pair.
+    """
 
     mode: str
+    rq: FastRequant | None
+    places: int
+    limits: bool
     acc_t: str
     w_out: int
     channels: int
+    beside: int
     one: int
 
     @property
@@ -37,25 +47,62 @@ class BilinearContext:
         """The sum of a pixel's four weights."""
         return self.one * self.one
 
+    @property
+    def half(self) -> int:
+        """What the shift rounds by."""
+        return 1 << self.places >> 1
+
+    @property
+    def wide(self) -> bool:
+        """Whether products pass 32 bits."""
+        return self.acc_t == "int64_t"
+
 
 def _fit(node: NodeOf[ResizeBilinear]) -> Fit | None:
     op, x, y = node.op, node.ins[0], node.outs[0]
-    how = op.averaging(x.dtype)
-    mode, counts = mean_mode(how, pool=True), [WEIGHT_ONE**2]
-    if not mean_fits(how, mode, counts, x.dtype):
+    how, whole = op.averaging(x.dtype), WEIGHT_ONE**2
+    mode, wide = mean_mode(how, pool=True), is_wide(how)
+    if not mean_fits(how, mode, [whole], x.dtype):
         return None
-    context = BilinearContext(mode, "int64_t" if is_wide(how) else "int32_t", y.shape[2], y.shape[3], WEIGHT_ONE)
-    taps = (
-        Field("position", np.array([j0 for j0, _, _ in op.w], np.int32)),
-        Field("row_weight", _second_weights(op.h)),
-        Field("column_weight", _second_weights(op.w)),
+    step = None if wide or mode in BY_COUNT else average_requant(how, whole)
+    rq = fast_requant(step, how.reach)
+    divides = mode == "divide"
+    limits = (op.low, op.high) != (op.y_dtype.low, op.y_dtype.high)
+    context = BilinearContext(
+        mode=mode,
+        rq=rq if rq.form else None,
+        places=whole.bit_length() - 1 if divides else 0,
+        limits=limits,
+        acc_t="int64_t" if wide else "int32_t",
+        w_out=y.shape[2],
+        channels=y.shape[3],
+        beside=y.shape[3] if x.shape[2] > 1 else 0,
+        one=WEIGHT_ONE,
     )
-    return Fit(context, (*mean_fields(how, mode, counts), *taps), headers=mean_headers(mode))
+    columns = _in_pairs(op.w, x.shape[2])
+    taps = (
+        Field("position", np.array([first for first, _ in columns], np.int32), about="first column of each pair"),
+        Field("row_weight", np.array([weight for _, weight in map(_second, op.h)], np.int16)),
+        Field("column_weight", np.array([weight for _, weight in columns], np.int16)),
+    )
+    zero, *numbers = mean_fields(how, mode, [whole])
+    if rq.form:
+        return Fit(context, (zero, *fast_fields(step, how.reach, 1), *taps), headers=rq.headers)
+    if divides:
+        return Fit(context, (*numbers[: int(limits)], *taps), headers=("lam_requant_fast.h",))
+    return Fit(context, (zero, *numbers, *taps), headers=mean_headers(mode))
 
 
-def _second_weights(taps: Sequence[Tap]) -> Array:
-    """Weight of the second tap; 0, which the kernel takes for absent, where both are the same."""
-    return np.array([weight if i1 > i0 else 0 for i0, i1, weight in taps], np.int16)
+def _second(tap: Tap) -> tuple[int, int]:
+    """The first position, and the weight of the second one: 0, which the kernel takes for absent, if it is the same."""
+    first, second, weight = tap
+    return first, weight if second > first else 0
+
+
+def _in_pairs(taps: Sequence[Tap], size: int) -> Sequence[tuple[int, int]]:
+    """Likewise of columns, where each but an only one has a neighbour: of the last one it is that before."""
+    pairs = map(_second, taps)
+    return [(first - 1, WEIGHT_ONE) if first == size - 1 > 0 else (first, weight) for first, weight in pairs]
 
 
 @record

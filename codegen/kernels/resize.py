@@ -76,21 +76,32 @@ def _fit(node: NodeOf[ResizeBilinear]) -> Fit | None:
         acc_t="int64_t" if wide else "int32_t",
         w_out=y.shape[2],
         channels=y.shape[3],
-        beside=y.shape[3] if x.shape[2] > 1 else 0,
+        beside=pixels_beside(node),
         one=WEIGHT_ONE,
     )
-    columns = _in_pairs(op.w, x.shape[2])
-    taps = (
-        Field("position", np.array([first for first, _ in columns], np.int32), about="first column of each pair"),
-        Field("row_weight", np.array([weight for _, weight in map(_second, op.h)], np.int16)),
-        Field("column_weight", np.array([weight for _, weight in columns], np.int16)),
-    )
+    taps = pair_fields(node)
     zero, *numbers = mean_fields(how, mode, [whole])
     if rq.form:
         return Fit(context, (zero, *fast_fields(step, how.reach, 1), *taps), headers=rq.headers)
     if divides:
         return Fit(context, (*numbers[: int(limits)], *taps), headers=("lam_requant_fast.h",))
     return Fit(context, (zero, *numbers, *taps), headers=mean_headers(mode))
+
+
+def pixels_beside(node: NodeOf[ResizeBilinear]) -> int:
+    """Elements from a column to its neighbour; 0 of an only one, which is its own."""
+    _, _, width, channels = node.ins[0].shape
+    return channels if width > 1 else 0
+
+
+def pair_fields(node: NodeOf[ResizeBilinear]) -> tuple[Field, ...]:
+    """Params `position`, of the first of a pair of columns, and the weights of the second of rows and columns."""
+    columns = _in_pairs(node.op.w, node.ins[0].shape[2])
+    return (
+        Field("position", np.array([first for first, _ in columns], np.int32), about="first column of each pair"),
+        Field("row_weight", np.array([weight for _, weight in map(_second, node.op.h)], np.int16)),
+        Field("column_weight", np.array([weight for _, weight in columns], np.int16)),
+    )
 
 
 def _second(tap: Tap) -> tuple[int, int]:

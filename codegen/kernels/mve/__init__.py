@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from codegen.kernels.kernel import Kernel
-from codegen.kernels.mve import dense, depthwise, elements, groups, opened, pool
+from codegen.kernels.mve import dense, depthwise, elements, groups, opened, pool, resize
 
 MVE: tuple[Kernel[Any], ...] = (
     depthwise.DEPTHWISE,
@@ -19,4 +19,5 @@ MVE: tuple[Kernel[Any], ...] = (
     pool.MAX,
     pool.MEAN,
     pool.GLOBAL_MEAN,
+    resize.BILINEAR,
 )

@@ -155,6 +155,13 @@ def lane_factors(requant: Requant, channels: int, lift: int = 0) -> tuple[Array,
     return multiplier, np.where(multiplier == 0, -1, shift).astype(np.int8)
 
 
+def lane_numbers(requant: Requant) -> tuple[int, ...]:
+    """The five of a factor that all lanes share, as lam_mve_scale_sums takes them; bounds are less the zero point."""
+    multiplier, shift = lane_factors(requant, 1)
+    zero_point = requant.zero_point
+    return int(multiplier[0]), int(shift[0]), zero_point, requant.low - zero_point, requant.high - zero_point
+
+
 def factor_fields(requant: Requant, lift: int = 0) -> tuple[Field, ...]:
     """Params `factor` = [multiplier, shift], where all channels share them; else they lie in the stream."""
     if requant.per_channel:

@@ -12,7 +12,7 @@ from codegen.ir.op import NodeOf, NodeView
 from codegen.ir.quant import Array, DType
 from codegen.kernels.common import channels
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.mve.common import MVE, is_fast, lane_factors
+from codegen.kernels.mve.common import MVE, is_fast, lane_numbers
 from codegen.kernels.plane import plane_of
 from codegen.kernels.sides import pixel_steps
 from codegen.kernels.unary import byte_table
@@ -87,9 +87,7 @@ def _product(op: Mul) -> list[int]:
     r = op.requant
     if not is_fast(r) or r.per_channel:
         return []
-    multiplier, shift = lane_factors(r, 1)
-    bounds = (r.low - r.zero_point, r.high - r.zero_point)
-    return [int(multiplier[0]), int(shift[0]), r.zero_point, *bounds, op.a_zero_point, op.b_zero_point]
+    return [*lane_numbers(r), op.a_zero_point, op.b_zero_point]
 
 
 def _fit_lut(node: NodeOf[Lut]) -> Fit | None:

@@ -12,7 +12,7 @@ from codegen.ir.quant import DType
 from codegen.ir.shape import Window
 from codegen.kernels.average import mean_headers
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.mve.common import CHUNK, MVE, is_fast, lane_factors
+from codegen.kernels.mve.common import CHUNK, MVE, is_fast, lane_numbers
 from codegen.kernels.pool import Means, PoolContext, channel_sums, means, pool_sizes
 from codegen.kernels.weighted import BYTES
 from codegen.ops import AveragePool2D, GlobalAveragePool, MaxPool2D
@@ -119,12 +119,7 @@ def _in_vectors(found: Means) -> bool:
 
 def _lanes(found: Means) -> tuple[Field, ...]:
     """Params `numbers`, five per divisor, and `zero`."""
-    numbers: list[int] = []
-    for count in found.counts:
-        requant = average_requant(found.how, count)
-        multiplier, shift = lane_factors(requant, 1)
-        zero_point = requant.zero_point
-        numbers += [int(multiplier[0]), int(shift[0]), zero_point, requant.low - zero_point, requant.high - zero_point]
+    numbers = [n for count in found.counts for n in lane_numbers(average_requant(found.how, count))]
     return (
         Field("numbers", np.array(numbers, np.int32)),
         Field("x_zero_point", np.array([found.how.x_quant.zero_point], np.int32), about="of the input"),

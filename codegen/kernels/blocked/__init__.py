@@ -8,13 +8,14 @@ from codegen.kernels.blocked.cores import CORES
 from codegen.kernels.blocked.depthwise import blocked_depthwise, lined_depthwise
 from codegen.kernels.blocked.groups import GROUP_PAIRS
 from codegen.kernels.blocked.pairs import blocked_pairs
-from codegen.kernels.blocked.product import BLOCKED_PRODUCT
+from codegen.kernels.blocked.product import BLOCKED_PRODUCTS, BLOCKED_SUMS
 from codegen.kernels.blocked.winograd import blocked_winograd
 from codegen.kernels.kernel import Kernel
 
 BLOCKED: tuple[Kernel[Any], ...] = (
     BLOCKED_ADD,
-    BLOCKED_PRODUCT,
+    *BLOCKED_PRODUCTS,
+    *BLOCKED_SUMS,
     GROUP_PAIRS,
     *(kernel for core in CORES.values() if core.pair for kernel in blocked_pairs(core)),
     *(blocked_depthwise(core) for core in CORES.values()),

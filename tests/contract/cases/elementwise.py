@@ -69,6 +69,8 @@ def add_cases(mode: Mode) -> Iterator[Case]:
     yield Case("pixel", add(), (full, ints(S8, 5, 1)))
     yield Case("map", add(-1), (full, ints(S8, 1, 3, 5, 7)))
     yield Case("row_each", add(), (full, ints(S8, 3, 1, 7)))
+    yield Case("number_of_row", add(-1), (ints(S8, 1, 3, 1, 1), full))
+    yield Case("number_of_row_relu", add(low=-10), (full, ints(S8, 1, 3, 1, 1)))
     yield Case("dynamic_channel", add(), (full, t(S8, 1, 1, 1, 7)))
     yield Case("dynamic_row", add(-1), (t(S8, 1, 3, 1, 7), t(S8, 1, 3, 5, 1)))
     yield Case("dynamic_first", add(), (t(S8, 7), full))
@@ -98,6 +100,8 @@ def mul_cases(mode: Mode) -> Iterator[Case]:
     yield Case("channel", mul(), (full, ints(S8, 7)))
     yield Case("scalar", mul(S8, 255), (ints(U8, 1), full))
     yield Case("map", mul(), (ints(S8, 3, 5, 7), full))
+    yield Case("whole_map", mul(U8, 100), (t(U8, 1, 3, 5, 7), ints(S8, 1, 3, 5, 7)))
+    yield Case("number_of_row", mul(), (full, ints(S8, 1, 3, 1, 1)))
     yield Case("itself", mul(), (t(S8, 6, 10), 0))
 
 

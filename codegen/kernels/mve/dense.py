@@ -439,7 +439,8 @@ def _fit(node: NodeOf[Conv2D | Dense], *, by_pixels: bool, copied: bool = False)
     headers = (*(("lam_mve_window.h",) if copies else ()), _products(k))
     in_place, why = by_pixels and k.gathered, _why(k, own=node.ins[1].apart)
     y = node.outs[0]
-    mix = dense_mix(k, math.prod(y.shape[:-2]), y.elements // k.c_out)
+    # weights of groups become bytes here: kernels that keep them come first, whatever they take
+    mix = None if node.ins[1].block else dense_mix(k, math.prod(y.shape[:-2]), y.elements // k.c_out)
     return Fit(k, _params(sums, requant, k), scratch, why, headers=headers, mix=mix, in_place=in_place)
 
 

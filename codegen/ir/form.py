@@ -112,7 +112,8 @@ class Scratch:
 class Mix:
     """About how many instructions of which kind a kernel runs for a row; `moved`: registers of `multiple` ones.
 
-    The names are those of a target's `[cycles]`, which says what each takes.
+    The names are those of a target's `[cycles]`, which says what each takes.  Vector instructions are among the `other`
+    ones, but for those right behind another of their unit.
     """
 
     other: float = 0
@@ -123,6 +124,7 @@ class Mix:
     moved: float = 0
     multiply_add: float = 0
     taken: float = 0
+    vector_next: float = 0
 
     @property
     def instructions(self) -> float:

@@ -7,6 +7,7 @@ from codegen.kernels.chip import check_target, left_to_core, target_problems, un
 from codegen.kernels.choose import (
     choose_kernels,
     estimated_cycles,
+    expected_cycles,
     fastest_first,
     fastest_form,
     find_form,
@@ -33,6 +34,7 @@ __all__ = [
     "choose_kernels",
     "cuts",
     "estimated_cycles",
+    "expected_cycles",
     "fastest_first",
     "fastest_form",
     "few_notes",

@@ -13,9 +13,9 @@ from dataclasses import replace
 from codegen.ir.form import Form
 from codegen.ir.plan import Group, Plan
 from codegen.ir.shape import row_count
-from codegen.kernels import KernelTable, estimated_cycles, has_column, pays, spare_growth
+from codegen.kernels import KernelTable, expected_cycles, has_column, pays, spare_growth
 from codegen.schedule import Resident, residents, round_up
-from codegen.target import Cycles, Target
+from codegen.target import Target
 
 
 def by_columns(
@@ -39,8 +39,8 @@ def by_columns(
             and more.scratch_bytes <= len(hole)
             and (goal == "speed" or pays(plan.graph, kernels, index, more, target))
         )
-        best = min(offered, key=lambda more: (_cycles(more, target.cycles), -more.rows), default=form)
-        if best is not form and _cycles(best, target.cycles) <= _cycles(form, target.cycles):
+        best = min(offered, key=lambda more: (expected_cycles(more, target.cycles), -more.rows), default=form)
+        if best is not form and expected_cycles(best, target.cycles) <= expected_cycles(form, target.cycles):
             found[index], spare = best, spare - (best.params_bytes - form.params_bytes)
             scratch[index] = (hole.start, best.scratch_bytes)
     taken = {i: (at, size) for i, (at, size) in scratch.items() if size}
@@ -77,8 +77,3 @@ def _offered(plan: Plan, index: int, form: Form, table: KernelTable) -> Iterator
     height = row_count(view.outs[0].shape)
     for rows in (rows for rows in range(2, height + 1) if height % rows == 0):
         yield from (more for more in table.columns(view, form, rows) if (more.mix is None) == (form.mix is None))
-
-
-def _cycles(form: Form, cycles: Cycles | None) -> float:
-    """What a row takes, of kernels that say that."""
-    return estimated_cycles(form.mix, cycles) if form.mix is not None else 0.0

@@ -159,6 +159,17 @@ def _no_edges(view: NodeOf[Conv2D]) -> Iterator[Other]:
         yield words, _inferred(_sized(replace(view, op=op), x.shape[1], wide))
 
 
+def _side_by_side(view: NodeOf[Conv2D]) -> Iterator[Other]:
+    """As many outputs of windows that share all of their inputs but for a column."""
+    w, x, width = view.op.w, view.ins[0], view.outs[0].shape[2]
+    if w.stride > 1:
+        near = replace(w, stride=1)
+        wide = width - 1 + near.extent - w.pad_before - w.pad_after
+        if wide > 0:
+            words = f"windows of a row lie {w.stride} apart"
+            yield words, _inferred(_sized(replace(view, op=replace(view.op, w=near)), x.shape[1], wide))
+
+
 def _together(view: NodeOf[Conv2D]) -> Iterator[Other]:
     w, x, width = view.op.w, view.ins[0], view.outs[0].shape[2]
     if w.dilation > 1:
@@ -193,7 +204,14 @@ _OF_SUMS: tuple[Callable[[Any], Iterator[Other]], ...] = (
     _long_sums,
     _more_channels,
 )
-_OF_WINDOWS: tuple[Callable[[Any], Iterator[Other]], ...] = (_long_rows, _near_pixels, _no_edges, _together, _one_group)
+_OF_WINDOWS: tuple[Callable[[Any], Iterator[Other]], ...] = (
+    _long_rows,
+    _near_pixels,
+    _no_edges,
+    _side_by_side,
+    _together,
+    _one_group,
+)
 
 
 def _groups(view: _Summed) -> int:

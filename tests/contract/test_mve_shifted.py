@@ -68,7 +68,7 @@ def cases() -> list[Case]:
             conv(mode, t(S8, 1, 7, 8, 6), FIVE, FIVE, 6, depthwise=True),
             conv(mode, t(S8, 1, 6, 7, 16), SAME, SAME, 16, depthwise=True, single_factor=True, unsigned=True),
             conv(mode, t(S8, 1, 6, 20, 4), window(3, 1, 1, 1, 1), window(3, 3, 1, 0, 0), 4, depthwise=True),
-            conv(mode, t(U8, 1, 9, 7, 5), FIVE, SAME, 5, depthwise=True, unsigned=True),
+            conv(mode, t(U8, 1, 9, 7, 13), FIVE, SAME, 13, depthwise=True, unsigned=True),
         )
         found += [in_shifted(*each) for each in zip(dense, cycle(ZEROS), strict=False)]
         found += [in_shifted(*each) for each in zip(windows, (1, 77, 127, 203, 255, 129), strict=True)]

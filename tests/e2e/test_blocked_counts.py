@@ -1,5 +1,5 @@
 """What the cost models of kernels say of a layer is what the emulated chip counts: blocks in C within a quarter, those
-of the DSP extension within a tenth, in instructions as in cycles."""
+of the DSP extension and of Helium within a tenth, in instructions as in cycles."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import math
 import re
 from collections import defaultdict
 from itertools import product
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 import codegen
+from benchmarks import layers
 from codegen.kernels.choose import estimated_cycles
 from codegen.options import Goal
 from codegen.pipeline import Options, compile_file
@@ -47,20 +50,47 @@ def test_the_model_agrees_with_counts(chip: str, goal: Goal, network: str) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("chip", "kernels"), [("cortex-m4", "dsp_"), ("cortex-m55", "mve_")])
 @pytest.mark.parametrize("network", ["kws", "resnet8", "vww"])
-def test_blocks_of_the_dsp_extension_agree_with_counts(network: str) -> None:
-    ready("cortex-m4")
+def test_assembly_agrees_with_counts(network: str, chip: str, kernels: str) -> None:
+    ready(chip)
     model = shared_dir() / "models" / "mlperf_tiny" / f"{network}_int8.tflite"
-    compiled = compile_file(model, Options(target="cortex-m4", vectors=0))
+    assert held(model, chip, kernels, least=_LEAST_MACS) >= 7
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("dtype", "weighted", "requant", "count"),
+    [
+        ("s8", True, "single", 59),
+        ("s8", True, "tflite", 59),
+        ("s8", True, "ort", 59),
+        ("s4", True, "single", 57),
+        ("s8", False, "single", 42),
+        ("s8", False, "tflite", 42),
+    ],
+)
+def test_layers_of_many_sizes_agree_with_counts(
+    dtype: str, weighted: bool, requant: Any, count: int, tmp_path: Path
+) -> None:
+    ready("cortex-m55")
+    model = tmp_path / "layers.onnx"
+    model.write_bytes(layers.model(dtype, weighted=weighted, rectified=weighted and requant == "tflite"))
+    assert held(model, "cortex-m55", "mve_", requant=requant) >= count
+
+
+def held(model: Path, chip: str, kernels: str, least: int = 0, **words: Any) -> int:
+    """Hold what kernels of these names say of layers of so many products against counts; how many layers there are."""
+    compiled = compile_file(model, Options(target=chip, vectors=0, **words))
     said: dict[str, tuple[float, float]] = {}
     for index, form in compiled.kernels.items():
         view = compiled.graph.view(compiled.graph.nodes[index])
-        if form.mix and form.kernel.startswith("dsp_"):
+        if form.mix and form.kernel.startswith(kernels):
             rows = math.prod(view.outs[0].shape[:-2])
             said[view.name] = (rows * form.mix.instructions, rows * estimated_cycles(form.mix, compiled.target.cycles))
-    layers = {x.name: x for x in codegen.profile(model, "cortex-m4", cycles=True).layers if x.macs > _LEAST_MACS}
-    counted = {name: (layers[name].instructions or 0, layers[name].cycles or 0) for name in said if name in layers}
-    assert len(counted) >= 7
+    found = {x.name: x for x in codegen.profile(model, chip, cycles=True, **words).layers if x.macs >= least}
+    counted = {name: (found[name].instructions or 0, found[name].cycles or 0) for name in said if name in found}
     for name, (instructions, cycles) in counted.items():
-        assert instructions == pytest.approx(said[name][0], rel=_CLOSE[layers[name].kernel]), name
-        assert cycles == pytest.approx(said[name][1], rel=_CLOSE[layers[name].kernel]), name
+        assert instructions == pytest.approx(said[name][0], rel=_CLOSE[found[name].kernel]), name
+        assert cycles == pytest.approx(said[name][1], rel=_CLOSE[found[name].kernel]), name
+    return len(counted)

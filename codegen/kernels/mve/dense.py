@@ -13,6 +13,7 @@ few pixels are gathered in scratch first, which costs 3 instructions per 16 byte
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -45,6 +46,7 @@ from codegen.kernels.mve.common import (
     signed_bias,
     signed_zero,
 )
+from codegen.kernels.mve.dense_mix import dense_mix
 from codegen.kernels.packed import nibbles
 from codegen.kernels.weighted import Weighted, few_said
 from codegen.ops import Conv2D, Dense
@@ -420,7 +422,7 @@ def _fit_copied(node: NodeOf[Conv2D | Dense]) -> Fit | None:
 
 
 def _fit_rows(node: NodeOf[Conv2D]) -> Fit | None:
-    return _fit(node, by_pixels=False) if node.op.groups == 1 else None
+    return _fit(node, by_pixels=False) if node.op.groups == 1 and not is_pointwise(node.op) else None
 
 
 def _fit(node: NodeOf[Conv2D | Dense], *, by_pixels: bool, copied: bool = False) -> Fit | None:
@@ -436,7 +438,10 @@ def _fit(node: NodeOf[Conv2D | Dense], *, by_pixels: bool, copied: bool = False)
     copies = k.gathers or k.in_threes or (k.gathered and by_pixels and not k.totals)
     headers = (*(("lam_mve_window.h",) if copies else ()), _products(k))
     in_place, why = by_pixels and k.gathered, _why(k, own=node.ins[1].apart)
-    return Fit(k, _params(sums, requant, k), scratch, why, headers=headers, in_place=in_place)
+    y = node.outs[0]
+    # weights of groups become bytes here: kernels that keep them come first, whatever they take
+    mix = None if node.ins[1].block else dense_mix(k, math.prod(y.shape[:-2]), y.elements // k.c_out)
+    return Fit(k, _params(sums, requant, k), scratch, why, headers=headers, mix=mix, in_place=in_place)
 
 
 def _sums(node: NodeOf[Conv2D | Dense]) -> Iterator[tuple[Weighted, bool]]:

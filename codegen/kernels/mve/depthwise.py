@@ -18,6 +18,7 @@ from codegen.kernels.column import has_column
 from codegen.kernels.common import range_field
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.mve import common
+from codegen.kernels.mve.depthwise_mix import depthwise_mix
 from codegen.kernels.packed import nibbles
 from codegen.kernels.weighted import STORED_LESS, Weighted, few_said
 from codegen.ops import Conv2D
@@ -314,7 +315,7 @@ def _fitted(sums: Weighted, requant: Requant, k: MveDepthwiseContext) -> Fit | N
         return None
     why = f"Helium, {k.products} vector products per output; {k.columns} columns interleaved for {k.tile} outputs"
     headers = (*(("lam_mve_window.h",) if k.has_borders else ()), *_more_headers(k))
-    return Fit(k, _params(sums, requant, k), scratch, why + _said(k), headers=headers)
+    return Fit(k, _params(sums, requant, k), scratch, why + _said(k), headers=headers, mix=depthwise_mix(k))
 
 
 def _said(k: MveDepthwiseContext) -> str:

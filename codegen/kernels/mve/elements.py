@@ -5,14 +5,18 @@ Tensors are of one shape, or one of them is a pixel that all pixels of the other
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from codegen.ir.form import Field, Told
+from codegen.ir.form import Field, Mix, Told
 from codegen.ir.op import NodeOf, NodeView
-from codegen.ir.quant import Array, DType
+from codegen.ir.quant import Array, DType, TensorType
+from codegen.ir.shape import Shape, row_pixels
 from codegen.kernels.common import channels
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.mve.common import MVE, is_fast, lane_numbers
+from codegen.kernels.mve.common import CHUNK, LANES, MVE, is_fast, lane_numbers
+from codegen.kernels.mve.dense_mix import of_mode, straight
 from codegen.kernels.plane import plane_of
 from codegen.kernels.sides import pixel_steps
 from codegen.kernels.unary import byte_table
@@ -21,6 +25,10 @@ from codegen.ops import Add, Clamp, Lut, Mul
 from codegen.records import record
 
 _HEADERS = ("lam_mve_elements.h",)
+_PAIRS_CALL = Mix(other=24, multiple=3, moved=30)
+_CALL = Mix(other=12, multiple=1, moved=4)
+_PIXEL = Mix(other=17, multiple=1, moved=4, taken=2)
+"""Around a call, and a pixel that meets all pixels of the other tensor, as counted."""
 
 
 @record
@@ -62,7 +70,23 @@ def _fit_binary(node: NodeOf[Add | Mul]) -> Fit | None:
     numbers = [] if steps is None else _sum(node, op) if isinstance(op, Add) else _product(op)
     if steps is None or not numbers:
         return None
-    return Fit(_binary_context(node, steps), (Field("numbers", np.array(numbers, np.int32)),), why=_why(4))
+    k = _binary_context(node, steps)
+    return Fit(k, (Field("numbers", np.array(numbers, np.int32)),), why=_why(4), mix=_binary_mix(k, node.outs[0].shape))
+
+
+def _binary_mix(k: MveBinaryContext, shape: Shape) -> Mix:
+    """What a row takes, as counted: four elements at a time, of all or of a pixel."""
+    four = straight(9, 4) if k.form == "add" else straight(12, 6) + of_mode(k.mode, (2, 2), (1, -1))
+    rows, pixels = math.prod(shape[:-2]), row_pixels(shape)
+    if 0 in k.steps:
+        return (four.times(-(-k.channels // LANES)) + _PIXEL).times(pixels) + _PAIRS_CALL
+    return four.times(pixels * k.channels / LANES) + _PAIRS_CALL.times(1 / rows)
+
+
+def _element_mix(kind: TensorType, sixteen: Mix) -> Mix:
+    """The same of sixteen elements at a time."""
+    rows = math.prod(kind.shape[:-2])
+    return (sixteen.times(-(-kind.elements // CHUNK)) + _CALL).times(1 / rows)
 
 
 def _binary_context(node: NodeOf[Add | Mul], steps: tuple[int, ...]) -> MveBinaryContext:
@@ -94,14 +118,15 @@ def _fit_lut(node: NodeOf[Lut]) -> Fit | None:
     if not _bytes_alike(node):
         return None
     table: Array = byte_table(node.op.table, node.ins[0].dtype, node.op.y_dtype)
-    return Fit(_element_context(node, "lut"), (Field("table", table.view(np.uint8)),), why=_why(16))
+    mix = _element_mix(node.outs[0], straight(4, 2))
+    return Fit(_element_context(node, "lut"), (Field("table", table.view(np.uint8)),), why=_why(16), mix=mix)
 
 
 def _fit_clamp(node: NodeOf[Clamp]) -> Fit | None:
     if not _bytes_alike(node):
         return None
     bounds = Field("bounds", np.array([node.op.low, node.op.high], np.int32))
-    return Fit(_element_context(node, "clamp"), (bounds,), why=_why(16))
+    return Fit(_element_context(node, "clamp"), (bounds,), why=_why(16), mix=_element_mix(node.outs[0], straight(5, 1)))
 
 
 def _element_context(node: NodeView, form: str) -> MveElementContext:

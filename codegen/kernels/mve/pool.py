@@ -12,7 +12,8 @@ from codegen.ir.quant import DType
 from codegen.ir.shape import Window
 from codegen.kernels.average import mean_headers
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.mve.common import CHUNK, MVE, is_fast, lane_numbers
+from codegen.kernels.mve.common import CHUNK, LANES, MVE, is_fast, lane_numbers
+from codegen.kernels.mve.dense_mix import of_mode, straight
 from codegen.kernels.pool import Means, PoolContext, channel_sums, means, pool_sizes
 from codegen.kernels.weighted import BYTES
 from codegen.ops import AveragePool2D, GlobalAveragePool, MaxPool2D
@@ -20,7 +21,17 @@ from codegen.ops.average import average_requant
 from codegen.records import record
 
 _MOST_TAPS = 64
-_PIXEL, _ROW, _MEAN, _MEAN_IN_VECTORS = 10, 20, 17, 4
+_ROW = Mix(other=23, multiple=2, moved=24, taken=3)
+_COLUMN = Mix(other=54, multiple=4, moved=20, taken=4)
+_OF_FEW_CHANNELS = Mix(other=20, multiple=3, moved=12, taken=3)
+_CHANNEL = Mix(other=1.8, vector_next=1)
+"""Around a row of a map, a column of means, of fewer than eight channels and else, and a channel of one: sums are
+emptied and moved by the zero point."""
+_MEAN = Mix(other=13.5, multiple=1, moved=2, taken=3)
+_FOUR_MEANS = straight(8, 3)
+"""A mean in C, and four in a vector."""
+_MAXIMA = Mix(other=7, taken=1)
+_MAXIMA_CALL = Mix(other=8, multiple=2, moved=20)
 _HEADERS = ("lam_mve_elements.h",)
 
 
@@ -62,23 +73,54 @@ def _fit_max(node: NodeOf[MaxPool2D]) -> Fit | None:
     op = node.op
     if node.ins[0].dtype not in BYTES or op.h.size * op.w.size > _MOST_TAPS:
         return None
-    return Fit(_context(node, op.h, op.w, None), why="Helium, 16 channels at a time")
+    k = _context(node, op.h, op.w, None)
+    return Fit(k, why="Helium, 16 channels at a time", mix=_maxima_mix(k))
 
 
 def _fit_mean(node: NodeOf[AveragePool2D]) -> Fit | None:
-    return _fit_sums(node, node.op.h, node.op.w) if node.op.w.dilation == 1 else None
+    fit = _fit_sums(node, node.op.h, node.op.w) if node.op.w.dilation == 1 else None
+    return fit and replace(fit, mix=_means_mix(fit.context))
 
 
 def _fit_global(node: NodeOf[GlobalAveragePool]) -> Fit | None:
-    _, h, w, channels = node.ins[0].shape
+    _, h, w, _ = node.ins[0].shape
     fit = _fit_sums(node, Window(h), Window(w))
-    return fit and replace(fit, mix=_mix(h, w, channels, vectors=fit.context.vectors))
+    return fit and replace(fit, mix=_global_mix(fit.context))
 
 
-def _mix(rows: int, columns: int, channels: int, *, vectors: bool) -> Mix:
-    """About what a map takes, as counted: each sixteen channels of a pixel, of a row, and each channel's mean."""
-    means = channels * (_MEAN_IN_VECTORS if vectors else _MEAN)
-    return Mix(other=rows * channels / CHUNK * (columns * _PIXEL + _ROW) + means)
+def _maxima_mix(k: MvePoolContext) -> Mix:
+    """What a row of maxima takes, as counted: where its taps are, and sixteen channels of them."""
+    groups = -(-k.channels // CHUNK)
+    column = Mix(other=2.3 * k.taps) + _MAXIMA + straight(6 + 6 * k.taps).times(groups) + Mix(taken=1).times(groups - 1)
+    return _MAXIMA_CALL + column.times(k.w_out)
+
+
+def _means_mix(k: MvePoolContext) -> Mix:
+    """What a row of means takes, as counted; windows as if all of their taps lay inside the map."""
+    around = _COLUMN if k.channels >= 2 * LANES else _OF_FEW_CHANNELS
+    column = around + _CHANNEL.times(k.channels) + _added(k, k.kernel_w).times(k.kernel_h) + _means(k)
+    return column.times(k.w_out)
+
+
+def _global_mix(k: MvePoolContext) -> Mix:
+    """What a map takes, as counted."""
+    return (_added(k, k.w_in) + _ROW).times(k.rows) + Mix(other=k.channels / 2 + 12) + _means(k)
+
+
+def _added(k: MvePoolContext, pixels: int) -> Mix:
+    """So many pixels of a row, sixteen channels at a time and then four (lam_mve_add_pixels)."""
+    wide, left = k.channels // CHUNK, -(-(k.channels % CHUNK) // LANES)
+    found = (straight(13, 6) + straight(10, 1).times(pixels)).times(wide)
+    found += (straight(10, 1) + straight(5).times(pixels)).times(left)
+    jumps = max(wide - 1, 0) + max(left - 1, 0)
+    return found + Mix(other=-jumps, taken=jumps)
+
+
+def _means(k: MvePoolContext) -> Mix:
+    """All means of a pixel."""
+    if not k.vectors:
+        return _MEAN.times(k.channels)
+    return (_FOUR_MEANS + of_mode(k.mode, (2, 2), (0, 0))).times(-(-k.channels // LANES)) + straight(12)
 
 
 def _fit_sums(node: NodeOf[AveragePool2D | GlobalAveragePool], h: Window, w: Window) -> Fit | None:

@@ -196,7 +196,7 @@ def _vectors(conv: Callable[..., Case]) -> dict[str, Case]:
         "each_4x4": each(t(S8, 1, 7, 8, 16), window(4, 3, 1, 1), window(4, 3, 1, 2, 1)),
         "each_dilated": each(t(S8, 1, 5, 9, 5), same, window(3, 1, 3, 3, 2)),
         "each_5x5": each(t(S8, 1, 6, 7, 18), window(5, 1, 1, 2, 2), window(5, 1, 1, 2, 2)),
-        "each_5x5_strided": each(t(U8, 1, 7, 26, 3), window(5, 2, 1, 1, 2), window(5, 2, 1, 1, 2)),
+        "each_5x5_strided": each(t(U8, 1, 7, 26, 11), window(5, 2, 1, 1, 2), window(5, 2, 1, 1, 2)),
         "each_7x7": each(t(S8, 1, 8, 8, 4), window(7, 1, 1, 3, 3), window(7, 1, 1, 3, 3)),
     }
 

@@ -12,10 +12,13 @@ from codegen.ir.quant import DType
 from codegen.ir.shape import Window
 from codegen.kernels import TABLE, choose_kernels
 from codegen.kernels.choose import estimated_cycles
+from codegen.laws import graph_of
 from codegen.passes import simplify
 from codegen.pipeline import Options, read_model
 from codegen.target import FEATURES, Target, load_target
+from tests.contract.case import t
 from tests.contract.test_panels import conv
+from tests.contract.test_x86_kernels import conv as one_of_helium
 from tests.support.graphs import Sketch
 from tests.support.shared import shared_dir
 
@@ -104,3 +107,13 @@ def saved_per_byte(graph: Graph, index: int) -> float:
     rows = view.outs[0].elements // (view.outs[0].shape[-1] * view.outs[0].shape[-2])
     saved = estimated_cycles(tight.mix, M4.cycles) - estimated_cycles(fast.mix, M4.cycles)
     return saved * rows / (fast.params_bytes - tight.params_bytes)
+
+
+@pytest.mark.parametrize(
+    ("channels", "size", "width", "kernel"),
+    [(8, 1, 1, "blocked_depthwise"), (8, 3, 8, "mve_depthwise"), (2, 5, 6, "blocked_depthwise")],
+)
+def test_helium_gives_way_to_blocks_where_it_hardly_has_work(channels: int, size: int, width: int, kernel: str) -> None:
+    square = Window(size, pad_before=size // 2, pad_after=size // 2)
+    layer = one_of_helium("tflite", t(DType.S8, 1, width, width, channels), square, square, channels, depthwise=True)
+    assert kernels(graph_of([layer]), load_target("cortex-m55")) == {kernel}

@@ -177,6 +177,7 @@ def test_they_take_a_quarter_more_instructions_than_bytes_at_most(chip: str) -> 
         ("cortex-m4", 128, 64, 32, 4),
         ("cortex-m4", 512, 64, 16, 4),
         ("cortex-m55", 128, 64, 32, 16),
+        ("cortex-m55", 512, 64, 32, 16),
     ],
 )
 def test_many_pixels_keep_to_that(chip: str, inputs: int, outputs: int, block: int, rows: int, kind: str) -> None:

@@ -33,18 +33,21 @@ _SMALL = 16
 _TOTALS, _HEAD = 4, 5
 """Words of a column: as lam_armv7em_groups.h has them."""
 _BITS = 4
+_ALONE = 3 / 4
+"""What a pixel without a partner takes of two."""
 
 
 @record
 class DspGroupsContext(InGroups, ColumnSizes):
     """Literals of one layer: `n_in` inputs in groups of `size`, `pixels` (1 or 2) at a time.
 
-    `apart`: groups have zero points; `halves`: their sums fit 16 bits.
+    `odd`: the last pixel may have no partner; `apart`: groups have zero points; `halves`: their sums fit 16 bits.
     """
 
     widen: str
     y_t: str
     pixels: int
+    odd: bool
     n_out: int
     apart: bool
     halves: bool
@@ -155,8 +158,8 @@ def _fit_pixels(node: NodeOf[Conv2D | Dense], pixels: int) -> Fit | None:
     )
     why = f"{_SHAPES[pixels]}, SMLAD on inputs widened once, {made.said}"
     headers = (*k.rq.headers, *(("lam_armv7em_few.h",) if k.rest else ()))
-    column, mix = Scratch("column", 4 * k.column_words), _mix(k).times(-(-row_pixels(node.outs[0].shape) // pixels))
-    return Fit(k, params, (column,), why, headers=headers, mix=mix)
+    column, turns = Scratch("column", 4 * k.column_words), row_pixels(node.outs[0].shape) // pixels
+    return Fit(k, params, (column,), why, headers=headers, mix=_mix(k).times(turns + _ALONE * k.odd))
 
 
 _SHAPES = {1: "1 pixel x 4 channels", 2: "2 pixels x 2 channels"}
@@ -188,6 +191,7 @@ def _context(node: NodeOf[Conv2D | Dense], made: Grouped, pixels: int) -> DspGro
         widen=made.sums.x.value,
         y_t=node.outs[0].dtype.ctype,
         pixels=pixels,
+        odd=row_pixels(node.outs[0].shape) % pixels > 0,
         n_in=node.ins[0].shape[-1],
         n_out=node.outs[0].shape[-1],
         size=size,

@@ -75,6 +75,14 @@ static inline int32_t lam_groups_zero(const uint32_t *w, int32_t c, int32_t word
     "smlabb r1, %[a1], r4, r1\n\t" \
     "smlabt r2, %[a2], r4, r2\n\t" \
     "smlabt r3, %[a3], r4, r3\n\t"
+/* And of the first of the pixels alone: totals of the second stay what they are. */
+#define LAM_GROUPS_FIRST_OWN_0 ""
+#define LAM_GROUPS_FIRST_OWN_1 \
+    "ldr r4, [%[w]], #4\n\t" \
+    "smulbt %[a2], %[a2], r4\n\t" \
+    "smulbb %[a0], %[a0], r4\n\t"
+#define LAM_GROUPS_FIRST LAM_GROUPS_TIMES("r0", "a0") LAM_GROUPS_TIMES("r2", "a2")
+#define LAM_GROUPS_1X2 LAM_FEW_FIRST_INPUTS LAM_1X4S4_ONE("a0") LAM_1X4S4_ONE("a2")
 /* Eight inputs of two pixels by two channels, the pair of fields in r7: 27 instructions per 32 products. */
 #define LAM_GROUPS_PAIR(from, at, x0, x1, a, b) \
     "and r7, lr, " from at "\n\t" \
@@ -126,6 +134,12 @@ static inline int32_t lam_groups_zero(const uint32_t *w, int32_t c, int32_t word
                   "push {r7}\n" LAM_GROUPS_ASM(LAM_GROUPS_OWN_##zeros, LAM_GROUPS_STEPS_##steps(LAM_GROUPS_2X2), \
                                                LAM_GROUPS_BOTH_##halves, "(36 + 32 * " #steps ")") "pop {r7}\n\t")
 
+/* Those of the first of two pixels alone. */
+#define lam_groups_1x2(column, w, zeros, halves, steps) \
+    LAM_GROUPS_BY(column, w, \
+                  LAM_GROUPS_ASM(LAM_GROUPS_FIRST_OWN_##zeros, LAM_GROUPS_STEPS_##steps(LAM_GROUPS_1X2), LAM_GROUPS_FIRST, \
+                                 "(36 + 32 * " #steps ")"))
+
 #else
 
 static inline const uint32_t *lam_groups_each(uint32_t *column, const uint32_t *w, int32_t pixels, int32_t zeros, int32_t steps)
@@ -162,6 +176,7 @@ static inline const uint32_t *lam_groups_each(uint32_t *column, const uint32_t *
     do { \
         (w) = lam_groups_each((column), (w), 2, (zeros), (steps)); \
     } while (0)
+#define lam_groups_1x2(column, w, zeros, halves, steps) lam_groups_2x2(column, w, zeros, halves, steps)
 
 #endif
 

@@ -84,6 +84,13 @@ def test_many_pixels_share_weights_with_smlad(inputs: int, together: int, kind: 
 
 
 @pytest.mark.parametrize("kind", ["", "u"])
+@pytest.mark.parametrize(("inputs", "kernel"), [(48, "dsp_group_pairs"), (70, "dsp_group_pairs"), (96, "dsp_groups")])
+def test_two_pixels_go_by_two_channels_with_smlad(inputs: int, kernel: str, kind: str) -> None:
+    """One pixel goes by four."""
+    assert form_of(f"single_groups_{kind}4_{inputs}", "armv7em").kernel == kernel
+
+
+@pytest.mark.parametrize("kind", ["", "u"])
 @pytest.mark.parametrize(("inputs", "together"), [(64, 10), (72, 8), (80, 10), (128, 10)])
 def test_many_pixels_share_weights_with_helium(inputs: int, together: int, kind: str) -> None:
     form = form_of(f"single_groups_{kind}4_{inputs}", "armv81m_mve")
@@ -162,13 +169,24 @@ def test_they_take_a_quarter_more_instructions_than_bytes_at_most(chip: str) -> 
 
 
 @pytest.mark.parametrize("kind", ["groups", "zeros"])
-@pytest.mark.parametrize("chip", ["cortex-m4", "cortex-m55"])
-def test_many_pixels_keep_to_that(chip: str, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("chip", "inputs", "outputs", "block", "rows"),
+    [
+        ("cortex-m4", 128, 64, 32, 16),
+        ("cortex-m4", 512, 128, 32, 16),
+        ("cortex-m4", 128, 64, 32, 4),
+        ("cortex-m4", 512, 64, 16, 4),
+        ("cortex-m55", 128, 64, 32, 16),
+        ("cortex-m55", 512, 64, 32, 16),
+    ],
+)
+def test_many_pixels_keep_to_that(chip: str, inputs: int, outputs: int, block: int, rows: int, kind: str) -> None:
     target = load_target(chip)
     assert target.toolchain
     assert target.board
     require_tool(target.toolchain.cc, target.board.emulator[0])
-    groups, one = (api.profile(published(128, 64, k, 32, 16), chip).instructions for k in (kind, "8 bits"))
+    models = [published(inputs, outputs, k, block, rows) for k in (kind, "8 bits")]
+    groups, one = (api.profile(model, chip).instructions for model in models)
     assert groups <= MOST * one
 
 

@@ -5,7 +5,6 @@ Sums in eight lanes and in four, zero points apart and as more groups, numbers w
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -14,30 +13,25 @@ import pytest
 
 from benchmarks.groups import counted, layer
 from codegen.ir.graph import Graph
-from codegen.ir.quant import MODES, Array
+from codegen.ir.quant import Array
 from codegen.kernels import find_form
 from codegen.kernels.mve.groups import MveGroupsContext
-from codegen.laws import differences, graph_of, make_project
 from codegen.target import load_target
-from tests.contract.case import S8, U8
-from tests.contract.cases.packed import few, in_groups
+from tests.contract.group_layers import check_in_plain_c, check_on_the_chip, contexts_of, layers, numbered
 from tests.contract.test_group_kernels import MOST, dense
-from tests.support.emulated import selftest_on
-from tests.support.sanitizers import REPORTS
 from tests.support.tools import require_tool
 
 CHIP, LEVEL = "cortex-m55", "armv81m_mve"
 SHAPES = (
-    (256, 16, 32),
-    (300, 20, 32),
-    (144, 16, 32),
-    (100, 8, 32),
-    (64, 8, 32),
-    (512, 8, 64),
-    (120, 16, 64),
-    (80, 8, 16),
+    (1, 256, 16, 32),
+    (2, 300, 20, 32),
+    (1, 144, 16, 32),
+    (2, 100, 8, 32),
+    (1, 64, 8, 32),
+    (2, 512, 8, 64),
+    (1, 120, 16, 64),
+    (2, 80, 8, 16),
 )
-"""Inputs, outputs, inputs of a group."""
 
 
 def least(n_out: int, n_in: int, block: int) -> Array:
@@ -49,32 +43,14 @@ def least(n_out: int, n_in: int, block: int) -> Array:
 
 @cache
 def graph() -> Graph:
-    found = [
-        in_groups(
-            mode, numbers, block, bits=4, pixels=1 + i % 2, dtype=U8 if i % 3 else S8, apart=apart, factors=factors
-        )
-        for mode in MODES
-        for i, (n_in, n_out, block) in enumerate(SHAPES)
-        for numbers in (few(4, n_out, n_in), least(n_out, n_in, block))
-        for apart, factors in ((False, 1), (True, 0))
-    ]
-    return graph_of([replace(case, name=f"n{i}_{case.name}") for i, case in enumerate(found)])
-
-
-def contexts() -> list[MveGroupsContext]:
-    forms = [find_form(graph().view(node), LEVEL) for node in graph().nodes]
-    assert all(form and form.kernel == "mve_groups" for form in forms)
-    return [form.context for form in forms if form]
+    return numbered(layers(SHAPES, least))
 
 
 def test_every_form_is_among_the_cases() -> None:
-    assert {(k.lanes, k.own) for k in contexts()} == {(lanes, own) for lanes in (8, 4) for own in (0, 1, 2)}
-    assert {(k.lanes, k.in_lanes > k.lanes) for k in contexts()} == {(8, False), (8, True), (4, False), (4, True)}
-    assert {(k.chunks, k.rest > 0, k.each) for k in contexts()} >= {
-        (2, True, True),
-        (2, False, False),
-        (4, True, False),
-    }
+    found: list[MveGroupsContext] = contexts_of(graph(), LEVEL, "mve_groups")
+    assert {(k.lanes, k.own) for k in found} == {(lanes, own) for lanes in (8, 4) for own in (0, 1, 2)}
+    assert {(k.lanes, k.in_lanes > k.lanes) for k in found} == {(8, False), (8, True), (4, False), (4, True)}
+    assert {(k.chunks, k.rest > 0, k.each) for k in found} >= {(2, True, True), (2, False, False), (4, True, False)}
 
 
 def test_sums_are_taken_in_halves_of_words_where_they_fit() -> None:
@@ -88,16 +64,11 @@ def test_sums_are_taken_in_halves_of_words_where_they_fit() -> None:
 
 
 def test_they_equal_golden_in_plain_c(tmp_path: Path) -> None:
-    require_tool("gcc")
-    assert differences(graph(), make_project(graph(), tmp_path, LEVEL), "gcc", f"-O1 {REPORTS}") == []
+    check_in_plain_c(graph(), LEVEL, tmp_path)
 
 
 def test_they_equal_golden_on_the_emulated_chip(tmp_path: Path) -> None:
-    """Both levels of optimization."""
-    ran = [
-        selftest_on(CHIP, make_project(graph(), tmp_path / level, LEVEL), opt_level=level) for level in ("-Os", "-O3")
-    ]
-    assert [done.exit_code for done in ran] == [0, 0]
+    check_on_the_chip(graph(), CHIP, tmp_path)
 
 
 @pytest.mark.parametrize(("inputs", "outputs"), [(256, 64), (104, 64)])

@@ -10,7 +10,7 @@ from typing import Any
 
 from codegen.kernels.dsp.columns import DENSE_DIRECT, columns
 from codegen.kernels.dsp.eights import EIGHTS
-from codegen.kernels.dsp.groups import GROUPS
+from codegen.kernels.dsp.groups import GROUPS, PAIRS
 from codegen.kernels.dsp.matmul import MATMUL
 from codegen.kernels.dsp.opened import OPENED
 from codegen.kernels.dsp.panels import panels
@@ -30,6 +30,7 @@ DSP: tuple[Kernel[Any], ...] = (
     SMALL_SLIDES,
     SLIDES,
     GROUPS,
+    PAIRS,
     OPENED,
     EIGHTS,
     *_sums(wide=False),

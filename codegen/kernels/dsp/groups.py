@@ -1,7 +1,7 @@
-"""Dense layers whose weights have a scale per group of inputs: one pixel by four outputs, inputs widened once.
+"""Dense layers whose weights have a scale per group of inputs: one pixel by four outputs, or two by two.
 
-Groups are eight, sixteen or 32 inputs: larger ones are cut into such, with the same factor.  Inputs behind the last
-whole group are a group of their own (runtime_c/isa/dsp/lam_armv7em_groups.h).
+Inputs are widened once.  Groups are eight, sixteen or 32 inputs: larger ones are cut into such, with the same factor.
+Inputs behind the last whole group are a group of their own (runtime_c/isa/dsp/lam_armv7em_groups.h).
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from codegen.kernels.fast import FastRequant, fast_fields, fast_requant, filled
 from codegen.kernels.groups import Grouped, InGroups, grouped
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.packed import filled_to
+from codegen.kernels.sizes import ColumnSizes
 from codegen.kernels.weighted import BYTES, FOLDED
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
 
-_TOGETHER = 4
+_SUMS = 4
+"""Pixels times channels that are summed together."""
 _STEP = 8
 """Inputs of a word of each channel."""
 _SIZES = (32, 16, 8)
@@ -31,21 +33,40 @@ _SMALL = 16
 _TOTALS, _HEAD = 4, 5
 """Words of a column: as lam_armv7em_groups.h has them."""
 _BITS = 4
+_ALONE = 3 / 4
+"""What a pixel without a partner takes of two."""
 
 
 @record
-class DspGroupsContext(InGroups):
-    """Literals of one layer: `n_in` inputs in groups of `size`.
+class DspGroupsContext(InGroups, ColumnSizes):
+    """Literals of one layer: `n_in` inputs in groups of `size`, `pixels` (1 or 2) at a time.
 
-    `apart`: groups have zero points; `halves`: their sums fit 16 bits.
+    `odd`: the last pixel may have no partner; `apart`: groups have zero points; `halves`: their sums fit 16 bits.
     """
 
     widen: str
     y_t: str
+    pixels: int
+    odd: bool
     n_out: int
     apart: bool
     halves: bool
     rq: FastRequant
+
+    @property
+    def c_out(self) -> int:  # type: ignore[override]
+        """Outputs of a pixel."""
+        return self.n_out
+
+    @property
+    def piece(self) -> int:  # type: ignore[override]
+        """Bytes that are read for it."""
+        return self.n_in
+
+    @property
+    def together(self) -> int:
+        """Channels at a time."""
+        return _SUMS // self.pixels
 
     @property
     def last(self) -> int:
@@ -70,7 +91,7 @@ class DspGroupsContext(InGroups):
     @property
     def group_words(self) -> int:
         """Words of a whole group in the column."""
-        return _HEAD + self.size // 2 + _TOTALS
+        return _HEAD + self.pixels * self.size // 2 + _TOTALS
 
     @property
     def totals_at(self) -> int:
@@ -85,63 +106,92 @@ class DspGroupsContext(InGroups):
     @property
     def column_words(self) -> int:
         """All words of the column."""
-        return self.rest_column + 2 * self.rest_fours
+        return self.rest_column + 2 * self.pixels * self.rest_fours
 
     @property
     def left(self) -> int:
-        """Channels behind the last whole four."""
-        return self.n_out % _TOGETHER
+        """Channels behind the last whole ones."""
+        return self.n_out % self.together
 
     @property
     def zero_words(self) -> int:
-        """Words of what is added to the fields of four channels: two in small groups, which it is more of."""
-        return 0 if not self.apart else 1 if self.size > _SMALL else 2
+        """Words of what is added to the fields of these channels: of four a byte each, in small groups 16 bits."""
+        return 0 if not self.apart else 1 if self.size > _SMALL else self.factor_words
+
+    @property
+    def factor_words(self) -> int:
+        """Words of their factors."""
+        return self.together // 2
 
     @property
     def words(self) -> int:
-        """Words of four channels' weights."""
-        return _TOGETHER * (self.whole * self.steps + -(-self.rest // _STEP)) + (2 + self.zero_words) * self.groups
+        """Words of the weights of these channels."""
+        of_group = self.factor_words + self.zero_words
+        return self.together * (self.whole * self.steps + -(-self.rest // _STEP)) + of_group * self.groups
+
+    @property
+    def channels(self) -> int:
+        """Channels with those that fill up the last ones."""
+        return -(-self.n_out // self.together) * self.together
 
 
 def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
+    return _fit_pixels(node, 1)
+
+
+def _fit_pairs(node: NodeOf[Conv2D | Dense]) -> Fit | None:
+    return _fit_pixels(node, 2) if row_pixels(node.outs[0].shape) > 1 else None
+
+
+def _fit_pixels(node: NodeOf[Conv2D | Dense], pixels: int) -> Fit | None:
     made = grouped(node)
     if made is None or made.bits != _BITS or made.sums.x not in BYTES or made.block % _STEP:
         return None
-    k = _context(node, made)
+    k = _context(node, made, pixels)
     if not k.whole:
         return None
-    channels = -(-k.n_out // _TOGETHER) * _TOGETHER
+    size = k.channels // k.together * k.words
     params = (
-        Field.later("weights", np.uint32, channels // _TOGETHER * k.words, lambda: _packed(made, k), _ORDER),
-        Field.later("bias", np.int32, channels, lambda: filled(made.sums.folded, channels), FOLDED),
-        *fast_fields(node.op.requant, made.sums.reach, channels),
+        Field.later("weights", np.uint32, size, lambda: _packed(made, k), _ORDER),
+        Field.later("bias", np.int32, k.channels, lambda: filled(made.sums.folded, k.channels), FOLDED),
+        *fast_fields(node.op.requant, made.sums.reach, k.channels),
     )
-    why = f"1 pixel x 4 channels, SMLAD on inputs widened once, {made.said}"
+    why = f"{_SHAPES[pixels]}, SMLAD on inputs widened once, {made.said}"
     headers = (*k.rq.headers, *(("lam_armv7em_few.h",) if k.rest else ()))
-    column, mix = Scratch("column", 4 * k.column_words), _mix(k).times(row_pixels(node.outs[0].shape))
-    return Fit(k, params, (column,), why, headers=headers, mix=mix)
+    column, turns = Scratch("column", 4 * k.column_words), row_pixels(node.outs[0].shape) // pixels
+    return Fit(k, params, (column,), why, headers=headers, mix=_mix(k).times(turns + _ALONE * k.odd))
+
+
+_SHAPES = {1: "1 pixel x 4 channels", 2: "2 pixels x 2 channels"}
 
 
 def _mix(k: DspGroupsContext) -> Mix:
-    """What a pixel takes: counted in the assembly, and in the disassembly of what is around it."""
-    eight = Mix(other=16, load=4, multiple=1, moved=4, multiply_add=16)
-    group = Mix(other=1, load=4 * (not k.halves), multiple=4 + k.halves, moved=13, multiply_add=4, taken=1)
+    """What a pixel takes, or two: counted in the assembly, and in the disassembly of what is around it."""
+    single = k.pixels == 1
+    eight = Mix(other=16 if single else 8, load=4 * single, multiple=1 if single else 3, moved=4 if single else 10)
+    ends = Mix(other=1, multiple=4, moved=13, multiply_add=4, taken=1)
+    if single:
+        ends += Mix(multiple=1, moved=2) if k.halves else Mix(load=4)
+    else:
+        ends += Mix(load=1 if k.halves else 2)
     if k.apart:
-        group += Mix(multiple=1, moved=2, multiply_add=4) if k.zero_words > 1 else Mix(load=4, multiply_add=4)
+        ends += Mix(multiply_add=4) + (Mix(multiple=1, moved=2) if k.zero_words > 1 else Mix(load=4 if single else 1))
     outputs = Mix(other=50, load=14, store=8, multiple=4, moved=16, taken=3)
-    four = eight.times(-(-k.n_in // _STEP)) + group.times(k.groups) + outputs
+    inner = (eight + Mix(multiply_add=16)).times(-(-k.n_in // _STEP)) + ends.times(k.groups) + outputs
     once = Mix(other=12, load=2, store=5, taken=1).times(k.groups) + Mix(load=2, multiply_add=2).times(k.n_in / 4)
-    return spread_mix(k.n_in) + once + four.times(-(-k.n_out // _TOGETHER))
+    return (spread_mix(k.n_in) + once).times(k.pixels) + inner.times(k.channels // k.together)
 
 
 _ORDER = "in the order of lam_armv7em_groups.h"
 
 
-def _context(node: NodeOf[Conv2D | Dense], made: Grouped) -> DspGroupsContext:
+def _context(node: NodeOf[Conv2D | Dense], made: Grouped, pixels: int) -> DspGroupsContext:
     size = next(size for size in _SIZES if made.block % size == 0)
     return DspGroupsContext(
         widen=made.sums.x.value,
         y_t=node.outs[0].dtype.ctype,
+        pixels=pixels,
+        odd=row_pixels(node.outs[0].shape) % pixels > 0,
         n_in=node.ins[0].shape[-1],
         n_out=node.outs[0].shape[-1],
         size=size,
@@ -153,29 +203,39 @@ def _context(node: NodeOf[Conv2D | Dense], made: Grouped) -> DspGroupsContext:
 
 def _packed(made: Grouped, k: DspGroupsContext) -> Array:
     split = k.rest_at
-    rows = filled(made.numbers, -(-k.n_out // _TOGETHER) * _TOGETHER)
+    rows = filled(made.numbers, k.channels)
     whole = rows[:, :split].reshape(len(rows), k.whole, k.size)
-    parts = [_words(whole[:, g]) for g in range(k.whole)] + ([_words(rows[:, split:])] if k.rest else [])
+    parts = [_words(whole[:, g], k) for g in range(k.whole)] + ([_words(rows[:, split:], k)] if k.rest else [])
     factors = _cut(made, made.factors, k, "<i2")
-    zeros = None if made.less is None else _cut(made, made.less - (1 << (_BITS - 1)), k, f"<i{k.zero_words}")
+    zeros = _zeros(made, k)
     found: list[Array] = []
     for g, part in enumerate(parts):
         found += [part, factors[g]] if zeros is None else [zeros[g], part, factors[g]]
     return np.ascontiguousarray(np.concatenate(found, axis=1)).reshape(-1)
 
 
-def _words(numbers: Array) -> Array:
-    """A group's numbers [channels, inputs] as words, [fours of channels, words]."""
-    packed = pack_few(filled_to(numbers, 4, axis=1), 1, _TOGETHER, 1, _BITS)
-    return packed.reshape(len(numbers) // _TOGETHER, -1)
+def _zeros(made: Grouped, k: DspGroupsContext) -> Array | None:
+    """What is added to the fields of each group, as words, where they have zero points."""
+    if made.less is None:
+        return None
+    bits = 32 * k.zero_words // k.together
+    return _cut(made, made.less - (1 << (_BITS - 1)), k, f"<i{bits // 8}")
+
+
+def _words(numbers: Array, k: DspGroupsContext) -> Array:
+    """A group's numbers [channels, inputs] as words, [channels at a time, words]."""
+    packed = pack_few(filled_to(numbers, 4, axis=1), 1, k.together, 1, _BITS)
+    return packed.reshape(len(numbers) // k.together, -1)
 
 
 def _cut(made: Grouped, groups: Array, k: DspGroupsContext, dtype: str) -> Array:
     """What is said of each group, [channels, groups], of those that are cut from it, as words."""
-    every = filled_to(groups, _TOGETHER, axis=0).repeat(made.block // k.size, axis=1)[:, : k.groups]
-    fours = np.ascontiguousarray(every.T.reshape(k.groups, -1, _TOGETHER).astype(dtype))
-    return fours.view("<u4").astype(np.uint32)
+    every = filled_to(groups, k.together, axis=0).repeat(made.block // k.size, axis=1)[:, : k.groups]
+    channels = np.ascontiguousarray(every.T.reshape(k.groups, -1, k.together).astype(dtype))
+    return channels.view("<u4").astype(np.uint32)
 
+
+_HEADERS = ("lam_armv7em.h", "lam_armv7em_groups.h", "lam_order.h")
 
 GROUPS: Kernel[Conv2D | Dense] = Kernel(
     "dsp_groups",
@@ -184,5 +244,15 @@ GROUPS: Kernel[Conv2D | Dense] = Kernel(
     (Dense, Conv2D),
     _fit,
     frozenset({"dsp"}),
-    headers=("lam_armv7em.h", "lam_armv7em_groups.h", "lam_order.h"),
+    headers=_HEADERS,
+)
+
+PAIRS: Kernel[Conv2D | Dense] = Kernel(
+    "dsp_group_pairs",
+    "dsp/group_pairs.c.j2",
+    "pixels",
+    (Dense, Conv2D),
+    _fit_pairs,
+    frozenset({"dsp"}),
+    headers=_HEADERS,
 )

@@ -1,11 +1,15 @@
 """Dense layers whose weights have a scale per group of inputs, with Helium: many pixels share weights taken apart.
 
 Groups are one vector of 16 inputs or two: larger ones are cut into such, with the same factor.  A group's weights of
-four channels, with their zero points, serve all pixels that are made together, whose sums are kept in scratch.  Sums
-of eight groups are taken up at a time where they fit 16 bits, else of four.
+four channels, with their zero points, serve all pixels that are made together, whose sums are kept in scratch.  Inputs
+are brought there too, group by group, or read where they lie, so that scratch holds sums of more pixels.  Sums of eight
+groups are taken up at a time where they fit 16 bits, else of four.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -41,6 +45,8 @@ _MOST_LANES = 8
 _SCRATCH_BYTES = 8 << 10
 _LEAST = 3
 """Fewer pixels never make up for taking weights apart."""
+_MOST_STEP = 4095
+"""Bytes that an instruction adds to where a pixel lies."""
 _LOWER_MORE = np.array([8, 0, 8, 0])
 """By how much more lower bits have a block's numbers than upper ones."""
 
@@ -48,6 +54,8 @@ _LOWER_MORE = np.array([8, 0, 8, 0])
 @record
 class MveOpenedContext(InGroups):
     """Literals of one layer: inputs of a pixel, in groups of `chunks` vectors, and `together` pixels made at a time.
+
+    `copied`: inputs are brought to scratch.
 
     `each`: channels have factors of their own to requantize by; `apart`: groups have zero points; `halves`: sums of
     groups fit 16 bits.
@@ -60,6 +68,7 @@ class MveOpenedContext(InGroups):
     halves: bool
     flip: int
     c_out: int
+    copied: bool
     together: int
 
     @property
@@ -105,7 +114,7 @@ class MveOpenedContext(InGroups):
     @property
     def lanes(self) -> int:
         """Groups that are taken at a time."""
-        return _lanes(self.groups, halves=self.halves)
+        return _MOST_LANES if self.halves and self.groups > LANES else LANES
 
     @property
     def sets(self) -> int:
@@ -144,8 +153,8 @@ class MveOpenedContext(InGroups):
 
     @property
     def inputs_bytes(self) -> int:
-        """What the inputs of all pixels take that are made together."""
-        return self.together * CHUNK * _vectors(self.n_in)
+        """What the inputs of all pixels take that are made together, where they are copied."""
+        return self.together * CHUNK * _vectors(self.n_in) if self.copied else 0
 
     @property
     def sums_bytes(self) -> int:
@@ -183,11 +192,6 @@ def _vectors(inputs: int) -> int:
     return -(-inputs // CHUNK)
 
 
-def _lanes(groups: int, *, halves: bool) -> int:
-    """Groups that are taken at a time."""
-    return _MOST_LANES if halves and groups > LANES else LANES
-
-
 def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     return _fit_tile(node) if row_pixels(node.outs[0].shape) >= _LEAST else None
 
@@ -197,9 +201,11 @@ def _fit_tile(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     made, requant = grouped(node), node.op.requant
     if made is None or requant is None or not _takes(made, node.outs[0].dtype, requant):
         return None
-    k = _context(node, made, requant)
-    if not k.together or not k.whole:
+    width = row_pixels(node.outs[0].shape)
+    contexts = [k for k in _contexts(node, made, requant) if k.together and k.whole]
+    if not contexts:
         return None
+    k = min(contexts, key=lambda found: (_mix(found, width).instructions, found.inputs_bytes))
     scratch = (
         Scratch("inputs", k.inputs_bytes),
         Scratch("sums", k.sums_bytes),
@@ -208,15 +214,16 @@ def _fit_tile(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     stream = Field.later("stream", np.int32, k.blocks * k.block_words, lambda: _stream(made, requant, k))
     params = (stream, *factor_fields(requant), range_field(requant.zero_point, requant.low, requant.high))
     why = f"Helium, 4 outputs, weights taken apart once for {k.together} pixels, {made.said}"
-    return Fit(k, params, scratch, why, mix=_mix(k, row_pixels(node.outs[0].shape)), tiles=_fit_tile)
+    return Fit(k, params, scratch, why, mix=_mix(k, width), tiles=_fit_tile)
 
 
 def _mix(k: MveOpenedContext, width: int) -> Mix:
     """What a row takes: counted in the assembly, and in the disassembly of what is around it."""
-    opened = (11 + 8 * k.chunks + 6 * k.apart) * k.groups + 54
-    pair = 13 * (k.whole * k.chunks + k.rest) + (26 * k.sets + 36 if k.sets > 1 else 46)
+    chunks, apart = k.whole * k.chunks + k.rest, not k.copied
+    opened = (13 + 8 * k.chunks + 6 * k.apart + 2 * apart) * k.groups + 54
+    pair = 13 * chunks + (2 * apart - 1) * k.groups + (26 * k.sets + 36 if k.sets > 1 else 46)
     blocks = opened * -(-width // k.together) + pair * -(-width // 2) + 22 * (width % 2)
-    return Mix(other=k.blocks * blocks + 9 * k.groups * width)
+    return Mix(other=k.blocks * blocks + 9 * k.groups * width * k.copied)
 
 
 def _takes(made: Grouped, y: DType, requant: Requant) -> bool:
@@ -226,10 +233,19 @@ def _takes(made: Grouped, y: DType, requant: Requant) -> bool:
     return fit(made.whole_numbers, 8) and (made.less is None or fit(made.less - _LOWER_MORE.max(), 8))
 
 
+def _contexts(node: NodeOf[Conv2D | Dense], made: Grouped, requant: Requant) -> Iterator[MveOpenedContext]:
+    """With inputs in scratch; or where they lie: whole vectors with a sign, of pixels that all have a partner."""
+    k, width = _context(node, made, requant), row_pixels(node.outs[0].shape)
+    yield replace(k, together=_together(width, k))
+    if not k.flip and k.n_in % CHUNK == 0 and k.n_in <= _MOST_STEP and width % 2 == 0:
+        lying = replace(k, copied=False)
+        yield replace(lying, together=_together(width, lying))
+
+
 def _context(node: NodeOf[Conv2D | Dense], made: Grouped, requant: Requant) -> MveOpenedContext:
+    """For one pixel."""
     n_in, y = node.ins[0].shape[-1], node.outs[0]
     size = CHUNK * next(n for n in _SIZES if made.block % (n * CHUNK) == 0)
-    halves = made.whole_reach(size) <= DType.S16.high
     return MveOpenedContext(
         n_in=n_in,
         size=size,
@@ -237,18 +253,17 @@ def _context(node: NodeOf[Conv2D | Dense], made: Grouped, requant: Requant) -> M
         bounds=bounds_of(y.dtype, requant),
         each=requant.per_channel,
         apart=made.less is not None,
-        halves=halves,
+        halves=made.whole_reach(size) <= DType.S16.high,
         flip=0x80 if made.sums.x is DType.U8 else 0,
         c_out=y.shape[-1],
-        together=_together(row_pixels(y.shape), n_in, -(-n_in // size), halves=halves),
+        copied=True,
+        together=1,
     )
 
 
-def _together(pixels: int, inputs: int, groups: int, *, halves: bool) -> int:
+def _together(pixels: int, one: MveOpenedContext) -> int:
     """Pixels that are made at a time, an even number: a row's in as few equal parts as memory allows; or 0."""
-    lanes = _lanes(groups, halves=halves)
-    each = CHUNK * _vectors(inputs) + LANES * (4 * lanes * -(-groups // lanes) + 1)
-    most = _SCRATCH_BYTES // each // 2 * 2
+    most = _SCRATCH_BYTES // (one.inputs_bytes + one.sums_bytes + one.aside_bytes) // 2 * 2
     return in_even_parts(pixels, most) if most else 0
 
 

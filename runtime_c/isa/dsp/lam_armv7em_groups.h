@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT-0
  * Copyright (c) Lamina contributors
  *
- * Dense layers on weights of 4 bits with a factor of 16 bits per group of inputs: one pixel by four channels.
+ * Dense layers on weights of 4 bits with a factor of 16 bits per group of inputs: one pixel by four channels, or two by two.
  *
- * The column of a pixel, in words: four totals, then for each whole group
+ * The column of a pixel, or of two, in words: four totals, then for each whole group
  *
- *   4 words   the sum of its inputs; times -8, where groups have no zero points
+ *   4 words   the sum of its inputs, of two pixels in turn; times -8, where groups have no zero points
  *   1 word    the mask of a pair of fields, times two, and 1 where a group follows
- *   pairs     its inputs, as lam_widen_s8 makes them
- *   4 words   the totals with this group
+ *   pairs     its inputs, as lam_widen_s8 makes them: of two pixels four inputs in turn
+ *   4 words   the totals with this group: channel by channel, the pixels of each
  *
  * The weights of four channels: for each group a byte of each, or 16 bits, what is added to its fields, if there are zero points;
- * its words as lam_armv7em_few.h has them, two groups of four in each; and the factor of each channel.
+ * its words as lam_armv7em_few.h has them, two groups of four in each; and the factor of each channel.  Those of two have 16 bits.
  */
 #ifndef LAM_ARMV7EM_GROUPS_H
 #define LAM_ARMV7EM_GROUPS_H
@@ -45,6 +45,13 @@ static inline int32_t lam_groups_zero(const uint32_t *w, int32_t c, int32_t word
     "smulbb %[a2], %[a0], r1\n\t" \
     "smulbt %[a3], %[a0], r1\n\t" \
     "smulbb %[a0], %[a0], r0\n\t"
+#define LAM_GROUPS_OWN_0 ""
+#define LAM_GROUPS_OWN_1 \
+    "ldr r4, [%[w]], #4\n\t" \
+    "smulbt %[a2], %[a2], r4\n\t" \
+    "smulbt %[a3], %[a3], r4\n\t" \
+    "smulbb %[a0], %[a0], r4\n\t" \
+    "smulbb %[a1], %[a1], r4\n\t"
 #define LAM_GROUPS_TIMES(total, a) \
     "ldrsh r4, [%[w]], #2\n\t" \
     "mla " total ", %[" a "], r4, " total "\n\t"
@@ -57,28 +64,49 @@ static inline int32_t lam_groups_zero(const uint32_t *w, int32_t c, int32_t word
     "smlabt r1, %[a1], r4, r1\n\t" \
     "smlabb r2, %[a2], r12, r2\n\t" \
     "smlabt r3, %[a3], r12, r3\n\t"
-#define LAM_GROUPS_STEPS_1 LAM_1X4S4
-#define LAM_GROUPS_STEPS_2 LAM_1X4S4 LAM_1X4S4
-#define LAM_GROUPS_STEPS_4 LAM_GROUPS_STEPS_2 LAM_GROUPS_STEPS_2
+/* The same of two pixels by two channels. */
+#define LAM_GROUPS_BOTH_0 \
+    LAM_GROUPS_TIMES("r0", "a0") \
+    "mla r1, %[a1], r4, r1\n\t" LAM_GROUPS_TIMES("r2", "a2") \
+    "mla r3, %[a3], r4, r3\n\t"
+#define LAM_GROUPS_BOTH_1 \
+    "ldr r4, [%[w]], #4\n\t" \
+    "smlabb r0, %[a0], r4, r0\n\t" \
+    "smlabb r1, %[a1], r4, r1\n\t" \
+    "smlabt r2, %[a2], r4, r2\n\t" \
+    "smlabt r3, %[a3], r4, r3\n\t"
+/* And of the first of the pixels alone: totals of the second stay what they are. */
+#define LAM_GROUPS_FIRST_OWN_0 ""
+#define LAM_GROUPS_FIRST_OWN_1 \
+    "ldr r4, [%[w]], #4\n\t" \
+    "smulbt %[a2], %[a2], r4\n\t" \
+    "smulbb %[a0], %[a0], r4\n\t"
+#define LAM_GROUPS_FIRST LAM_GROUPS_TIMES("r0", "a0") LAM_GROUPS_TIMES("r2", "a2")
+#define LAM_GROUPS_1X2 LAM_FEW_FIRST_INPUTS LAM_1X4S4_ONE("a0") LAM_1X4S4_ONE("a2")
+/* Eight inputs of two pixels by two channels, the pair of fields in r7: 27 instructions per 32 products. */
+#define LAM_GROUPS_PAIR(from, at, x0, x1, a, b) \
+    "and r7, lr, " from at "\n\t" \
+    "smlad %[" a "], r7, " x0 ", %[" a "]\n\t" \
+    "smlad %[" b "], r7, " x1 ", %[" b "]\n\t"
+#define LAM_GROUPS_INPUTS(even, odd) \
+    LAM_FEW_INPUTS \
+    LAM_GROUPS_PAIR("r4", even, "r0", "r2", "a0", "a1") LAM_GROUPS_PAIR("r12", even, "r0", "r2", "a2", "a3") \
+    LAM_GROUPS_PAIR("r4", odd, "r1", "r3", "a0", "a1") LAM_GROUPS_PAIR("r12", odd, "r1", "r3", "a2", "a3")
+#define LAM_GROUPS_2X2 \
+    "ldrd r4, r12, [%[w]], #8\n\t" LAM_GROUPS_INPUTS("", ", lsr #4") LAM_GROUPS_INPUTS(", lsr #8", ", lsr #12")
+#define LAM_GROUPS_STEPS_1(step) step
+#define LAM_GROUPS_STEPS_2(step) step step
+#define LAM_GROUPS_STEPS_4(step) step step step step
 /* The totals before the group lie as far behind x as the group and they take. */
 #define LAM_GROUPS_ASM(zeros, steps, scaled, back) \
-    __asm__ volatile( \
-        "1:\n\t" \
-        "ldmia %[x]!, {r8, r9, r10, r11, lr}\n\t" \
-        "lsrs lr, lr, #1\n\t" \
-        zeros steps \
-        "ldrd r0, r1, [%[x], #-" back "]\n\t" \
-        "ldrd r2, r3, [%[x], #8 - " back "]\n\t" \
-        scaled \
-        "stmia %[x]!, {r0, r1, r2, r3}\n\t" \
-        "bcs 1b\n\t" \
-        : [a0] "=&r"(a0), [a1] "=&r"(a1), [a2] "=&r"(a2), [a3] "=&r"(a3), [x] "+r"(x_), [w] "+r"(w_) \
-        : \
-        : "r0", "r1", "r2", "r3", "r4", "r12", "lr", "cc", "memory")
-
-/* The whole groups of a column, of `steps` (1, 2 or 4) times eight inputs, by four channels; `zeros`: words of what is added to
- * their fields; `halves`: whether their sums fit 16 bits.  All are numerals.  w goes on behind their weights. */
-#define lam_groups_1x4(column, w, zeros, halves, steps) \
+    "1:\n\t" \
+    "ldmia %[x]!, {r8, r9, r10, r11, lr}\n\t" \
+    "lsrs lr, lr, #1\n\t" zeros steps \
+    "ldrd r0, r1, [%[x], #-" back "]\n\t" \
+    "ldrd r2, r3, [%[x], #8 - " back "]\n\t" scaled \
+    "stmia %[x]!, {r0, r1, r2, r3}\n\t" \
+    "bcs 1b\n\t"
+#define LAM_GROUPS_BY(column, w, all) \
     do { \
         register int32_t a0 __asm__("r8"); \
         register int32_t a1 __asm__("r9"); \
@@ -86,29 +114,55 @@ static inline int32_t lam_groups_zero(const uint32_t *w, int32_t c, int32_t word
         register int32_t a3 __asm__("r11"); \
         register uint32_t *x_ __asm__("r5") = (column) + LAM_GROUPS_TOTALS; \
         register const uint32_t *w_ __asm__("r6") = (w); \
-        LAM_GROUPS_ASM(LAM_GROUPS_ZEROS_##zeros, LAM_GROUPS_STEPS_##steps, LAM_GROUPS_SCALED_##halves, "(36 + 16 * " #steps ")"); \
+        __asm__ volatile(all \
+                         : [a0] "=&r"(a0), [a1] "=&r"(a1), [a2] "=&r"(a2), [a3] "=&r"(a3), [x] "+r"(x_), [w] "+r"(w_) \
+                         : \
+                         : "r0", "r1", "r2", "r3", "r4", "r12", "lr", "cc", "memory"); \
         (w) = w_; \
     } while (0)
 
+/* The whole groups of a column, of `steps` (1, 2 or 4) times eight inputs, by four channels; `zeros`: words of what is added to
+ * their fields; `halves`: whether their sums fit 16 bits.  All are numerals.  w goes on behind their weights. */
+#define lam_groups_1x4(column, w, zeros, halves, steps) \
+    LAM_GROUPS_BY(column, w, \
+                  LAM_GROUPS_ASM(LAM_GROUPS_ZEROS_##zeros, LAM_GROUPS_STEPS_##steps(LAM_1X4S4), LAM_GROUPS_SCALED_##halves, \
+                                 "(36 + 16 * " #steps ")"))
+
+/* Those of two pixels by two channels; the compiler does not know that r7 is on the stack meanwhile. */
+#define lam_groups_2x2(column, w, zeros, halves, steps) \
+    LAM_GROUPS_BY(column, w, \
+                  "push {r7}\n" LAM_GROUPS_ASM(LAM_GROUPS_OWN_##zeros, LAM_GROUPS_STEPS_##steps(LAM_GROUPS_2X2), \
+                                               LAM_GROUPS_BOTH_##halves, "(36 + 32 * " #steps ")") "pop {r7}\n\t")
+
+/* Those of the first of two pixels alone. */
+#define lam_groups_1x2(column, w, zeros, halves, steps) \
+    LAM_GROUPS_BY(column, w, \
+                  LAM_GROUPS_ASM(LAM_GROUPS_FIRST_OWN_##zeros, LAM_GROUPS_STEPS_##steps(LAM_GROUPS_1X2), LAM_GROUPS_FIRST, \
+                                 "(36 + 32 * " #steps ")"))
+
 #else
 
-static inline const uint32_t *lam_groups_each(uint32_t *column, const uint32_t *w, int32_t zeros, int32_t steps)
+static inline const uint32_t *lam_groups_each(uint32_t *column, const uint32_t *w, int32_t pixels, int32_t zeros, int32_t steps)
 {
+    const int32_t channels = 4 / pixels;
     const uint32_t *total = column;
     uint32_t *x = column + LAM_GROUPS_TOTALS, left;
     do {
         int32_t acc[4];
         left = x[4];
-        for (int32_t c = 0; c < 4; c++) {
-            acc[c] = (int32_t)x[c] * (zeros != 0 ? lam_groups_zero(w, c, zeros) : 1);
+        for (int32_t i = 0; i < 4; i++) {
+            acc[i] = (int32_t)x[i];
+            if (zeros != 0) {
+                acc[i] *= (pixels == 2) ? lam_groups_factor(w, i / 2) : lam_groups_zero(w, i, zeros);
+            }
         }
         x += LAM_GROUPS_HEAD;
-        w = lam_few_dot(acc, 1, 4, x, 2, w + zeros, 4, 2 * steps, 4);
-        x += 4 * steps;
-        for (int32_t c = 0; c < 4; c++, x++, total++) {
-            *x = *total + (uint32_t)(acc[c] * lam_groups_factor(w, c));
+        w = lam_few_dot(acc, pixels, channels, x, 2 * pixels, w + zeros, channels, 2 * steps, 4);
+        x += 4 * pixels * steps;
+        for (int32_t i = 0; i < 4; i++, x++, total++) {
+            *x = *total + (uint32_t)(acc[i] * lam_groups_factor(w, i / pixels));
         }
-        w += 2;
+        w += channels / 2;
         total = x - LAM_GROUPS_TOTALS;
     } while ((left & 1u) != 0u);
     return w;
@@ -116,17 +170,22 @@ static inline const uint32_t *lam_groups_each(uint32_t *column, const uint32_t *
 
 #define lam_groups_1x4(column, w, zeros, halves, steps) \
     do { \
-        (w) = lam_groups_each((column), (w), (zeros), (steps)); \
+        (w) = lam_groups_each((column), (w), 1, (zeros), (steps)); \
     } while (0)
+#define lam_groups_2x2(column, w, zeros, halves, steps) \
+    do { \
+        (w) = lam_groups_each((column), (w), 2, (zeros), (steps)); \
+    } while (0)
+#define lam_groups_1x2(column, w, zeros, halves, steps) lam_groups_2x2(column, w, zeros, halves, steps)
 
 #endif
 
-/* The head of a group of which `sum` is written four times, with `left` groups behind it; the place of its pairs. */
-static inline uint32_t *lam_groups_head(uint32_t *x, int32_t sum, int32_t left)
+/* The head of a group whose inputs sum up to `a`, of a second pixel to `b`, or to the same, with `left` groups behind it; the place
+ * of its pairs. */
+static inline uint32_t *lam_groups_head(uint32_t *x, int32_t a, int32_t b, int32_t left)
 {
-    for (int i = 0; i < 4; i++) {
-        x[i] = (uint32_t)sum;
-    }
+    x[0] = x[2] = (uint32_t)a;
+    x[1] = x[3] = (uint32_t)b;
     x[4] = 0x001E001Eu + (uint32_t)(left != 0);
     return x + LAM_GROUPS_HEAD;
 }

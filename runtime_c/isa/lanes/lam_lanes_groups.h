@@ -221,7 +221,7 @@ static inline LAM_LANES_ALWAYS void lam_lanes_groups_part(lam_lanes_groups s, in
                                                           lam_lanes_grouped layer, int32_t channel, void *y, int32_t at)
 {
     const int32_t place = (channel - inside) * lam_lanes_groups_count(s) + inside;
-    const int32_t turn = s.steps > 2 ? 1 : 2, turns = s.whole / turn * turn; /* short groups two at a time */
+    const int32_t turn = s.steps > 2 ? 1 : 4, turns = s.whole / turn * turn; /* short groups four at a time */
     lam_lanes_v total[LAM_LANES_GROUPS_PIXELS][LAM_LANES_GROUPS_VECTORS];
     lam_lanes_at from;
     from.x = x;
@@ -244,7 +244,7 @@ static inline LAM_LANES_ALWAYS void lam_lanes_groups_part(lam_lanes_groups s, in
         }
         from = lam_lanes_groups_at(s, from, width, turn);
     }
-    if (turns < s.whole) {
+    for (int32_t g = turns; g < s.whole; g++) {
         lam_lanes_groups_one(s, total, pixels, vectors, last, from, width, s.steps);
         from = lam_lanes_groups_at(s, from, width, 1);
     }

@@ -9,6 +9,7 @@
  * sums fit 16 bits, else four.  One product of vectors by their factors adds them to the channel's total.
  *
  * Pixels are in memory by groups: of a group `chunks` vectors of each pixel.  Where pixels are odd there is room for one more.
+ * Or they lie where they are, an even number of them, whose inputs fill all vectors.
  *
  * A block of the stream:
  *
@@ -43,11 +44,12 @@ typedef struct {
     int32_t multiplier;      /* of all channels, where they share it */
     int32_t shift;           /* the same */
     int32_t kept[12];        /* weights, for the assembly */
+    int32_t x_step;          /* bytes from behind the pixels of a group to those of the next, where they lie apart */
 } lam_mve_opened_job;
 
 #if LAM_MVE
 
-LAM_STATIC_ASSERT(sizeof(lam_mve_opened_job) == 112, mve_opened_job_is_28_words);
+LAM_STATIC_ASSERT(sizeof(lam_mve_opened_job) == 116, mve_opened_job_is_29_words);
 
 /* What is added to numbers: 8 is taken off the lower ones, or the group has its own. */
 #define LAM_MVE_OPENED_ADDED_0(at) \
@@ -93,51 +95,64 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_opened_job) == 112, mve_opened_job_is_28_words)
     "vldrw.32 q5, [r11, #" at "]\n" \
     "vmladava.s8 " one ", q7, q5\n" \
     "vmladava.s8 " other ", q6, q5\n"
-#define LAM_MVE_OPENED_PAIR_1 \
-    "vldrb.8 q6, [r1], #16\n" \
-    "vldrb.8 q7, [r1], #16\n" \
+#define LAM_MVE_OPENED_PAIR_1(on) \
+    "vldrb.8 q6, [r1], #16\n" on \
+    "vldrb.8 q7, [r1], #16\n" on \
     LAM_MVE_OPENED_PIXEL("q6", "r0", "r2", "r4", "r6") \
     LAM_MVE_OPENED_PIXEL("q7", "r8", "r10", "r12", "lr")
-#define LAM_MVE_OPENED_PAIR_2 \
+#define LAM_MVE_OPENED_PAIR_2(on) \
     "vldrb.8 q6, [r1], #16\n" \
-    "vldrb.8 q7, [r1], #16\n" \
+    "vldrb.8 q7, [r1], #16\n" on \
     LAM_MVE_OPENED_PIXEL("q6", "r0", "r2", "r4", "r6") \
     "vldrb.8 q6, [r1], #16\n" \
     "vmladava.s8 r0, q7, q4\n" \
     LAM_MVE_OPENED_PIXEL("q6", "r8", "r10", "r12", "lr") \
-    "vldrb.8 q6, [r1], #16\n" \
+    "vldrb.8 q6, [r1], #16\n" on \
     LAM_MVE_OPENED_KEPT("64", "r2", "r10") \
     "vmladava.s8 r8, q6, q4\n" \
     LAM_MVE_OPENED_KEPT("80", "r4", "r12") \
     LAM_MVE_OPENED_KEPT("96", "r6", "lr")
 
-/* All pixels of a group; r3 goes on along the sums. */
-#define LAM_MVE_OPENED_GROUP(chunks, own) \
+/* From a pixel's inputs of a group to the next pixel's, and from the last one's to the next group. */
+#define LAM_MVE_OPENED_ON_BY_GROUPS(chunks, step) ""
+#define LAM_MVE_OPENED_ON_APART(chunks, step) "addw r1, r1, #(" #step " - 16 * " #chunks ")\n"
+#define LAM_MVE_OPENED_BACK_BY_GROUPS ""
+#define LAM_MVE_OPENED_BACK_APART \
+    "ldr r0, [r11, #112]\n" \
+    "add r1, r1, r0\n"
+
+/* All pixels of a group, four a turn; r3 goes on along the sums. */
+#define LAM_MVE_OPENED_PAIR(chunks, on) LAM_MVE_OPENED_PAIR_##chunks(on) "stm r3!, {r0, r2, r4, r6, r8, r10, r12, lr}\n"
+#define LAM_MVE_OPENED_GROUP(chunks, own, lie, step) \
     LAM_MVE_OPENED_##chunks(own) \
     "ldr r9, [r11, #16]\n" \
+    "tst r9, #32\n" \
     "add r9, r9, r3\n" \
+    "bne 3f\n" \
     "2:\n" \
-    LAM_MVE_OPENED_PAIR_##chunks \
-    "stm r3!, {r0, r2, r4, r6, r8, r10, r12, lr}\n" \
+    LAM_MVE_OPENED_PAIR(chunks, LAM_MVE_OPENED_ON_##lie(chunks, step)) \
+    "3:\n" \
+    LAM_MVE_OPENED_PAIR(chunks, LAM_MVE_OPENED_ON_##lie(chunks, step)) \
     "cmp r3, r9\n" \
-    "bne 2b\n"
-#define LAM_MVE_OPENED_REST_0(own) ""
-#define LAM_MVE_OPENED_REST_1(own) LAM_MVE_OPENED_GROUP(1, own)
+    "bne 2b\n" LAM_MVE_OPENED_BACK_##lie
+#define LAM_MVE_OPENED_REST_0(own, lie, step) ""
+#define LAM_MVE_OPENED_REST_1(own, lie, step) LAM_MVE_OPENED_GROUP(1, own, lie, step)
 
 /* The sums of all groups and pixels.  `chunks`: of a group, 1 or 2; `rest`: of one more, 0 or 1; `own`: whether groups have zero
- * points.  All but the job are numerals; `pixels` and `groups` are for the portable twin. */
-#define lam_mve_opened_sums(job, own, chunks, rest, pixels, groups) \
+ * points; `lie`: BY_GROUPS, or APART where pixels are `step` bytes apart, no more than 4095.  All but the job are numerals and
+ * names; `pixels` and `groups` are for the portable twin. */
+#define lam_mve_opened_sums(job, own, chunks, rest, lie, step, pixels, groups) \
     do { \
         register lam_mve_opened_job *const held __asm("r11") = (job); \
         __asm volatile( \
             "ldrd r1, r5, [r11, #0]\n" \
             "ldr r3, [r11, #12]\n" \
             "1:\n" \
-            LAM_MVE_OPENED_GROUP(chunks, own) \
+            LAM_MVE_OPENED_GROUP(chunks, own, lie, step) \
             "ldr r0, [r11, #8]\n" \
             "cmp r5, r0\n" \
             "bne 1b\n" \
-            LAM_MVE_OPENED_REST_##rest(own) \
+            LAM_MVE_OPENED_REST_##rest(own, lie, step) \
             : : "r"(held) : LAM_MVE_CLOBBERS); \
     } while (0)
 
@@ -274,28 +289,31 @@ static inline int32_t lam_mve_opened_number(const int32_t *w, int32_t c, int32_t
     return c % 2 == 0 ? two & 15 : two >> 4;
 }
 
-static inline void lam_mve_opened_sums_each(lam_mve_opened_job *job, int own, int32_t chunks, int32_t rest, int32_t pixels,
-                                            int32_t groups)
+#define LAM_MVE_OPENED_BY_GROUPS 0
+#define LAM_MVE_OPENED_APART 1
+
+static inline void lam_mve_opened_sums_each(lam_mve_opened_job *job, int own, int32_t chunks, int32_t rest, int apart, int32_t step,
+                                            int32_t pixels, int32_t groups)
 {
     const int8_t *x = job->x;
     const int32_t *w = job->w;
     for (int32_t g = 0; g < groups + (rest != 0); g++) {
-        const int32_t inputs = 16 * (g < groups ? chunks : rest);
+        const int32_t inputs = 16 * (g < groups ? chunks : rest), pixel_step = apart != 0 ? step : inputs;
         for (int32_t i = 0; i < 4 * pixels; i++) {
             const int32_t c = i % 4, added = own != 0 ? lam_mve_byte(w + inputs / 2, c) : c % 2 * 8 - 8;
             int32_t sum = 0;
             for (int32_t k = 0; k < inputs; k++) {
-                sum += x[i / 4 * inputs + k] * (lam_mve_opened_number(w, c, k) + added);
+                sum += x[i / 4 * pixel_step + k] * (lam_mve_opened_number(w, c, k) + added);
             }
             job->sums[g * (job->stride / 4) + i] = sum;
         }
-        x += inputs * (job->stride / 16);
+        x += apart != 0 ? inputs : inputs * (job->stride / 16);
         w += inputs / 2 + own;
     }
 }
 
-#define lam_mve_opened_sums(job, own, chunks, rest, pixels, groups) \
-    lam_mve_opened_sums_each(job, own, chunks, rest, pixels, groups)
+#define lam_mve_opened_sums(job, own, chunks, rest, lie, step, pixels, groups) \
+    lam_mve_opened_sums_each(job, own, chunks, rest, LAM_MVE_OPENED_##lie, step, pixels, groups)
 
 /* Number i of those of 16 bits from a word on. */
 static inline int32_t lam_mve_opened_half(const int32_t *words, int32_t i)

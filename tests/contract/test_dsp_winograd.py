@@ -6,6 +6,7 @@ mode, and a channel without a partner; the portable twin is compared with golden
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import cycle, product
@@ -18,19 +19,26 @@ from codegen.ir.graph import Graph
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import DType, Mode
 from codegen.ir.shape import Window
-from codegen.kernels import TABLE, find_form
+from codegen.kernels import TABLE, choose_kernels, find_form
+from codegen.kernels.dsp.winograd import blocks_of
+from codegen.kernels.tiles import channel_tile
 from codegen.laws import differences, make_project
 from codegen.ops import Conv2D
-from codegen.target import FEATURES
+from codegen.passes import simplify
+from codegen.pipeline import Options, read_model
+from codegen.target import FEATURES, Weights, load_target
+from codegen.target.chip import EXPANDED
 from codegen.toolkit import HOUSE
 from tests.contract.test_kernels import LIBRARIES
 from tests.contract.test_panels import conv, equals_golden
 from tests.support.graphs import Sketch
+from tests.support.shared import shared_dir
 from tests.support.tools import require_tool
 
-LEVEL = "armv7em_winograd"
+LEVELS = ("armv7em_winograd", "armv7em_wide")
 SAME, BARE = Window(3, 1, 1, 1, 1), Window(3)
-OURS = replace(HOUSE, table=replace(TABLE, kernels=tuple(k for k in TABLE.kernels if k.name == "dsp_winograd")))
+NAMES = {"armv7em_winograd": "dsp_winograd", "armv7em_wide": "dsp_winograd_wide"}
+OURS = replace(HOUSE, table=replace(TABLE, kernels=tuple(k for k in TABLE.kernels if k.name in NAMES.values())))
 KINDS: tuple[tuple[DType, DType, Mode], ...] = tuple(
     (x, y, mode)
     for x, y in ((DType.S8, DType.S8), (DType.U8, DType.U8), (DType.S8, DType.U8))
@@ -61,41 +69,47 @@ def pairs() -> Graph:
     return s.graph(*layers(s))
 
 
-def view_of(graph: Graph, index: int = 0) -> NodeOf[Conv2D]:
-    return graph.view(graph.nodes[index])
+def served(view: NodeOf[Conv2D], level: str = LEVELS[0]) -> bool:
+    return any(form.kernel in NAMES.values() for form in TABLE.fitting(view, FEATURES[level]))
 
 
-def served(view: NodeOf[Conv2D], level: str = LEVEL) -> bool:
-    return any(form.kernel == "dsp_winograd" for form in TABLE.fitting(view, FEATURES[level]))
-
-
-def test_all_of_them_are_served_in_every_form() -> None:
+@pytest.mark.parametrize(("level", "sizes"), [(LEVELS[0], {(2,)}), (LEVELS[1], {(2,), (3,), (3, 2)})])
+def test_all_of_them_are_served_in_every_form(level: str, sizes: set[tuple[int, ...]]) -> None:
     graph = pairs()
-    forms = [find_form(graph.view(node), LEVEL, OURS.table) for node in graph.nodes]
-    assert {form.context.rq.form for form in forms if form} == {"lined", "tflite", "single"}
-    assert {form.context.rq.saturate for form in forms if form} == {"s8", "u8"}
-    assert {form.context.sizes for form in forms if form} == {(2,), (3,), (3, 2)}
-    assert all(form is not None for form in forms)
+    forms = [form for node in graph.nodes if (form := find_form(graph.view(node), level, OURS.table))]
+    assert len(forms) == len(graph.nodes)
+    assert {form.kernel for form in forms} == {NAMES[level]}
+    assert {form.context.rq.form for form in forms} == {"lined", "tflite", "single"}
+    assert {form.context.rq.saturate for form in forms} == {"s8", "u8"}
+    assert {form.context.sizes for form in forms} == sizes
 
 
-@pytest.mark.parametrize("build", ["gcc-O0-ubsan"])
-def test_the_portable_twin_equals_golden(build: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_portable_twin_equals_golden(level: str, tmp_path: Path) -> None:
     require_tool("gcc")
     graph = pairs()
-    project = make_project(graph, tmp_path, LEVEL, OURS)
-    assert differences(graph, project, *LIBRARIES[build]) == []
+    project = make_project(graph, tmp_path, level, OURS)
+    assert differences(graph, project, *LIBRARIES["gcc-O0-ubsan"]) == []
 
 
-@pytest.mark.parametrize("defined", [{}, {"LAM_SMALL": "1"}])
-def test_the_assembly_equals_golden(defined: dict[str, str], tmp_path: Path) -> None:
-    equals_golden(pairs(), LEVEL, defined, tmp_path, OURS)
+@pytest.mark.parametrize(("level", "defined"), [(LEVELS[1], {}), (LEVELS[0], {"LAM_SMALL": "1"})])
+def test_the_assembly_equals_golden(level: str, defined: dict[str, str], tmp_path: Path) -> None:
+    equals_golden(pairs(), level, defined, tmp_path, OURS)
+
+
+@pytest.mark.parametrize("width", range(4, 40))
+def test_blocks_cover_a_row_and_stay_in_it(width: int) -> None:
+    for most in (2, 3):
+        blocks = blocks_of(width, most)
+        assert {pixel for first, pixels in blocks for pixel in range(first, first + pixels)} == set(range(width))
+        assert sum(pixels for _, pixels in blocks) < width + 4
+        assert blocks[0][1] == min(pixels for _, pixels in blocks) or blocks[-1][1] < blocks[0][1]
 
 
 def one(width: int = 8, inputs: int = 16, across: Window = SAME, fill: int | None = None) -> NodeOf[Conv2D]:
     s = Sketch("kernels")
-    s.graph(conv(s, s.input((1, 3, width, inputs)), 8, (SAME, across), "single", DType.S8))
-    graph = s.graph(s.nodes[0].outputs[0])
-    view = view_of(graph)
+    graph = s.graph(conv(s, s.input((1, 3, width, inputs)), 8, (SAME, across), "single", DType.S8))
+    view = graph.view(graph.nodes[0])
     if fill is None:
         return view
     return replace(view, consts=(None, np.full((8, 3, 3, inputs), fill, np.int8), np.zeros(8, np.int32)))
@@ -104,7 +118,7 @@ def one(width: int = 8, inputs: int = 16, across: Window = SAME, fill: int | Non
 def test_what_is_not_served() -> None:
     """Short rows, other inputs than whole fours, other steps along the row, and chips that have no flash for it."""
     assert served(one())
-    assert served(one(), "armv7em_wide")
+    assert served(one(), LEVELS[1])
     assert not served(one(), "armv7em")
     assert not served(one(width=3))
     assert not served(one(inputs=18))
@@ -119,3 +133,28 @@ def test_sums_that_could_leave_32_bits_are_refused() -> None:
     assert served(one(inputs=most, fill=127))
     assert not served(one(inputs=most + 4, fill=127))
     assert served(one(inputs=most + 4, fill=126))
+
+
+def test_by_default_layers_have_it_that_save_more_than_they_add() -> None:
+    """Two layers of resnet8, of few weights and many pixels; all where weights are expanded, none for other goals."""
+    path = shared_dir() / "models" / "mlperf_tiny" / "resnet8_int8.tflite"
+    chip = load_target("cortex-m4")
+    graph = simplify(read_model(path, Options(target=chip.name), chip))
+    for goal, names in (("balanced", ["CONV_2D_1", "CONV_2D_2"]), ("size", []), ("memory", [])):
+        forms = choose_kernels(graph, chip, goal=goal)
+        found = {graph.nodes[i].name: form for i, form in forms.items() if form.kernel == "dsp_winograd"}
+        assert sorted(found) == names
+        assert all(
+            re.search(r"saves [\d.]+% of the network's cycles for [\d.]+% more flash", f.why) for f in found.values()
+        )
+    expanded = replace(chip, isa=EXPANDED[chip.isa], weights=Weights(expand=True))
+    kernels = [form.kernel for form in choose_kernels(graph, expanded).values()]
+    assert kernels.count("dsp_winograd_wide") == 4
+
+
+def test_parts_of_a_layer_have_its_kernel() -> None:
+    """Output channels by themselves, an odd number of them too, as weights that come through a buffer are cut."""
+    view = one()
+    form = next(f for f in TABLE.fitting(view, FEATURES[LEVELS[0]]) if f.kernel == "dsp_winograd")
+    words = [form.refit(channel_tile(view, 0, n)).params[0].size for n in (1, 2, 3)]
+    assert words == [3 + 4 * 24, 5 + 4 * 48, 8 + 4 * 72]

@@ -7,10 +7,12 @@ which also says how the weights lie).  Weights have 16 bits: 8 bytes for three.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from codegen.ir.form import Field, Mix, Scratch
-from codegen.ir.op import NodeOf
+from codegen.ir.op import NodeOf, NodeView
 from codegen.ir.quant import Array
 from codegen.kernels.blocked.conv import Piece, pieces_of
 from codegen.kernels.blocked.registers import Choice
@@ -28,10 +30,16 @@ from codegen.kernels.winograd import OUTPUTS, PLANES, is_in_pairs, plane_weights
 from codegen.ops import Conv2D
 from codegen.records import record
 
+_WIDE = frozenset({"wide"})
+_SMALL, _LARGE = 2, 3
+"""Pairs of outputs in a block."""
 _GROUP, _TOGETHER = 4, 2
 """Values of a group, and channels that are summed at a time."""
 _LEAST_WIDTH = 4
-_TURN = 16
+_WORD = 4
+_ROW_CODE, _PAIR_CODE = 300, 450
+"""Code of a row, about, and for each pair of each block: the assembly and what makes planes."""
+_TURN = 8
 """Groups of a turn of the assembly's loop."""
 _CALL = Mix(other=14, store=8, multiple=6, moved=26, taken=2)
 """Around the channels of a block: registers are kept, and what lies on the stack is made."""
@@ -59,19 +67,25 @@ class WinogradPanelContext(PixelSizes):
         return tuple(sorted({self.pairs(piece) for piece in self.pieces}, reverse=True))
 
     @property
-    def gathers(self) -> bool:
-        """Whether any piece reads padding."""
-        return any(not piece.columns.inside for piece in self.pieces)
+    def padded(self) -> tuple[Piece, ...]:
+        """The pieces that read padding."""
+        return tuple(piece for piece in self.pieces if not piece.columns.inside)
 
     @property
     def bytes_at(self) -> int:
-        """Words of scratch before what is copied beside padding."""
-        return PLANES * self.plane_words(max(self.sizes))
+        """Words of scratch before what is copied beside padding, behind the planes of those blocks."""
+        return max((PLANES * self.plane_words(self.pairs(piece)) for piece in self.padded), default=0)
 
     @property
-    def copied(self) -> int:
-        """Bytes that are copied at most."""
-        return max((piece.columns.total for piece in self.pieces if not piece.columns.inside), default=0)
+    def planes_bytes(self) -> int:
+        """Bytes of scratch for the planes of the largest block."""
+        return _WORD * PLANES * self.plane_words(self.sizes[0])
+
+    @property
+    def scratch_bytes(self) -> int:
+        """Bytes of scratch for the planes of each block, and what is copied."""
+        copied = max((piece.columns.total for piece in self.padded), default=0)
+        return max(self.planes_bytes, _WORD * self.bytes_at + copied)
 
     @property
     def odd_at(self) -> int:
@@ -99,35 +113,53 @@ class WinogradPanelContext(PixelSizes):
         return pixel + behind
 
 
-def _fit(node: NodeOf[Conv2D]) -> Fit | None:
+def takes_pairs(node: NodeView) -> bool:
+    """Whether it is a convolution of a shape that is made in pairs."""
+    op = node.op
+    return (
+        isinstance(op, Conv2D)
+        and is_in_pairs(op)
+        and node.ins[0].shape[3] % _GROUP == 0
+        and node.outs[0].shape[2] >= _LEAST_WIDTH
+    )
+
+
+def _fit(most: int, node: NodeOf[Conv2D]) -> Fit | None:
+    """With blocks of so many pairs at most: two sizes take fewer cycles and more code."""
     x, y = node.ins[0], node.outs[0]
-    if not is_in_pairs(node.op) or x.shape[3] % _GROUP or y.shape[2] < _LEAST_WIDTH:
+    if not takes_pairs(node):
         return None
     found = assembly_sums(node, wide=True)
     if found is None or found.limits or not found.sums.of_bytes() or not _stays_in_32_bits(found.sums, found.rq):
         return None
     sums, rq, requant = found.sums, found.rq, found.sums.op.requant
     assert requant is not None, "bytes are requantized"
-    pieces = pieces_of(Choice(_TOGETHER, _blocks(y.shape[2]), 0), node.op.w, x.shape, y.shape[3])
+    pieces = pieces_of(Choice(_TOGETHER, blocks_of(y.shape[2], most), 0), node.op.w, x.shape, y.shape[3])
     k = WinogradPanelContext(
         sums.x.value, x.shape[3], y.shape[3], node.op.h.size, node.op.h.size * x.shape[3] // _GROUP, pieces, rq
     )
     about = "with biases and factors, in the order of lam_armv7em_winograd.h"
     size = k.odd_at + (k.words(1) if k.paired < k.c_out else 0)
     weights = Field.later("weights", np.uint32, size, lambda: _streamed(sums, rq), about)
-    zero = sums.zero_fields(padded=k.gathers)
+    zero = sums.zero_fields(padded=len(k.padded) > 0)
     params = (weights, range_field(requant.zero_point, requant.low, requant.high, saturates=True), *zero)
-    scratch = (Scratch("planes", 4 * k.bytes_at), Scratch("edge", k.copied))
+    scratch = (Scratch("planes", k.planes_bytes), Scratch("edge", k.scratch_bytes - k.planes_bytes))
     pairs = " and ".join(map(str, k.sizes))
     why = f"{pairs} pairs of outputs x {_TOGETHER} channels, 4 products for 6, SMLAD on sums and differences of inputs"
-    return Fit(k, params, scratch, why, mix=_mix(k))
+    return Fit(k, params, scratch, why, mix=_mix(k), code_bytes=_ROW_CODE + sum(_PAIR_CODE * size for size in k.sizes))
 
 
-def _blocks(width: int) -> tuple[tuple[int, int], ...]:
-    """First pixel and pixels of each block; the last one of an odd row makes a pixel for the second time."""
-    pairs = 4 if width == 5 else -(-width // OUTPUTS)
-    sizes = [OUTPUTS * size for size, count in cut(pairs) for _ in range(count)]
-    return tuple((min(sum(sizes[:i]), width - size), size) for i, size in enumerate(sizes))
+def blocks_of(width: int, most: int) -> tuple[tuple[int, int], ...]:
+    """First pixel and pixels of each block, small ones at both ends, which may read padding and copy it.
+
+    The last one makes pixels for the second time where blocks would reach over the row.
+    """
+    pairs = -(-width // OUTPUTS)
+    twos = most == _SMALL or width < OUTPUTS * most
+    sizes = [_SMALL] * -(-pairs // _SMALL) if twos else [size for size, count in cut(pairs) for _ in range(count)]
+    ordered = [sizes[-1], *sizes[:-1]] if sizes.count(sizes[-1]) > 1 else sizes
+    pixels = [OUTPUTS * size for size in ordered]
+    return tuple((min(sum(pixels[:i]), width - size), size) for i, size in enumerate(pixels))
 
 
 def _stays_in_32_bits(sums: Weighted, rq: FastRequant) -> bool:
@@ -159,8 +191,7 @@ def _streamed(sums: Weighted, rq: FastRequant) -> Array:
 def _mix(k: WinogradPanelContext) -> Mix:
     """What a row takes, counted in the assembly of lam_armv7em_winograd.h and the C around it."""
     blocks = (_block_mix(k, k.pairs(piece)).times(piece.count) for piece in k.pieces)
-    edges = (piece.columns.total for piece in k.pieces if not piece.columns.inside)
-    copies = (_EDGE + Mix(load=0.25, store=0.25).times(size) for size in edges)
+    copies = (_EDGE + Mix(load=0.25, store=0.25).times(piece.columns.total) for piece in k.padded)
     return sum(blocks, sum(copies, Mix()).times(k.kernel_h))
 
 
@@ -189,12 +220,15 @@ def _odd_mix(k: WinogradPanelContext, pairs: int) -> Mix:
     return group.times(PLANES * k.groups) + Mix(byte_instructions(k.rq.form) + 3, store=1).times(2 * pairs)
 
 
-WINOGRAD: Kernel[Conv2D] = Kernel(
-    "dsp_winograd",
-    "dsp/winograd.c.j2",
-    "row",
-    (Conv2D,),
-    _fit,
-    frozenset({"dsp", "winograd"}),
-    headers=("lam_armv7em_winograd.h",),
-)
+def winograd(*, wide: bool) -> Kernel[Conv2D]:
+    """The kernel beside those on weights of 8 bits, whose code is shorter, or (`wide`) of 16."""
+    return Kernel(
+        f"dsp_winograd{'_wide' if wide else ''}",
+        "dsp/winograd.c.j2",
+        "row",
+        (Conv2D,),
+        partial(_fit, _LARGE if wide else _SMALL),
+        frozenset({"dsp", "winograd"}) | (_WIDE if wide else frozenset()),
+        frozenset() if wide else _WIDE,
+        headers=("lam_armv7em_winograd.h",),
+    )

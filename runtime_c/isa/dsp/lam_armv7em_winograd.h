@@ -126,6 +126,11 @@ LAM_INLINE void lam_winograd_odd(const lam_panel *panel, const uint32_t *w, uint
  * from 24 on and of the first ones from 36 on; the planes at 48; where to jump into a turn at 52, where the plane ends at 56,
  * what is done then at 60; the bytes of a plane at 64; the factors of both channels from 68 on.  A plane that is gone through
  * ends where the next one begins. */
+#if LAM_SMALL
+#define LAM_WINOGRAD_LESS "1"
+#else
+#define LAM_WINOGRAD_LESS "7"
+#endif
 #define LAM_WINOGRAD_PLANE(then) \
     "ldr r7, [sp, #64]\n\t" \
     "add.w r7, r7, r0\n\t" \
@@ -166,7 +171,7 @@ LAM_INLINE void lam_winograd_odd(const lam_panel *panel, const uint32_t *w, uint
                          "movs r0, #" LAM_PIXELS_##pairs "\n\t" \
                          "mul r7, r7, r0\n\t" \
                          "str r7, [sp, #64]\n\t" \
-                         "and r4, r4, #" LAM_PANEL_LESS "\n\t" \
+                         "and r4, r4, #" LAM_WINOGRAD_LESS "\n\t" \
                          "movs r0, #" LAM_BYTES_##pairs##W "\n\t" \
                          "mul r4, r4, r0\n\t" \
                          ".p2align 2\n\t" \
@@ -181,7 +186,7 @@ LAM_INLINE void lam_winograd_odd(const lam_panel *panel, const uint32_t *w, uint
                          LAM_ALIKE_##pairs \
                          LAM_WINOGRAD_PLANE("4f") \
                          "2:\n\t" \
-                         LAM_PANEL_TURN_OF(LAM_NEXT_##pairs##W) \
+                         LAM_TURN_OF(LAM_NEXT_##pairs##W) \
                          "3:\n\t" \
                          "ldr r7, [sp, #56]\n\t" \
                          "cmp r0, r7\n\t" \

@@ -62,6 +62,15 @@ def test_the_emulated_counts_are_as_they_stand_here(chip: str, name: str) -> Non
     assert found.estimated_instructions == pytest.approx(found.instructions, rel=0.1)
 
 
+def test_kernels_of_wide_weights_have_the_rates_of_those_of_bytes(tmp_path: Path) -> None:
+    """On a Cortex-M4: a little more than what is counted, 8,068,215 instructions."""
+    chip = tmp_path / "chip.toml"
+    chip.write_text((ROOT / "targets/chips/reference/cortex-m4.toml").read_text() + "\n[weights]\nexpand = true\n")
+    found = api.profile(network("resnet8"), str(chip), estimate=True)
+    assert {layer.kernel for layer in found.layers} >= {"dsp_winograd_wide", "dsp_window_panels_wide"}
+    assert found.estimated_instructions == pytest.approx(8_068_215, rel=0.2)
+
+
 def test_a_layer_takes_what_is_said_of_its_kernel_and_else_of_its_kind() -> None:
     chip = load_target("cortex-m4")
     assert chip.speed is not None

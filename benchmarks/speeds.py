@@ -39,7 +39,7 @@ from codegen.planning import met
 from codegen.records import record
 from codegen.report.speed import lanes_of, work_of
 from codegen.resources import resource_dir
-from codegen.target import BESIDE, FEATURES, load_target
+from codegen.target import BESIDE, FEATURES, OFFERED, load_target
 from codegen.target.parts import AMOUNTS
 from codegen.toolkit import HOUSE
 
@@ -67,6 +67,7 @@ WEIGHTED: Mapping[str, tuple[bool, ...]] = {"s8": (True, False), "s4": (True,), 
 HEAD = "# Of a thousand products, outputs, rows, gathered, pieces, edge pieces of a kernel (benchmarks/speeds.py)."
 TABLE_TEXT = r"# Of a thousand[^\n]*\nkernels = \[.*?\n\]\n"
 ROUNDS = 5
+BESIDE_OWN = {FEATURES[isa]: FEATURES[level] for isa, level in OFFERED.items()}
 RUNS = {kernel.name: kernel.run for kernel in TABLE.kernels}
 Rates = tuple[int, ...]
 _MOST, _LEAST, WHOLE, REAL = 5, 1e-3, 8, 32
@@ -90,8 +91,8 @@ class Unseen(KernelTable):
     seen: frozenset[tuple[str, object]] = frozenset()
 
     def fitting(self, view: NodeView, features: frozenset[str]) -> Iterator[Form]:
-        """The first form that was not counted, or all where there is none such."""
-        forms = list(super().fitting(view, features))
+        """The first form that was not counted, of the level's and those that come beside them, or all if none is."""
+        forms = list(super().fitting(view, BESIDE_OWN.get(features, features)))
         fresh = [form for form in forms if (form.kernel, sizes(view)) not in self.seen]
         return iter(fresh[:1] or forms)
 

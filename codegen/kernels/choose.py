@@ -30,7 +30,7 @@ from codegen.ir.plan import NodeNeeds
 from codegen.kernels.table import TABLE, KernelTable
 from codegen.ops import answers
 from codegen.records import record
-from codegen.target import BESIDE, FEATURES, Cycles, Target
+from codegen.target import BESIDE, FEATURES, OFFERED, Cycles, Target
 
 MOST_GROWTH = Fraction(2, 100)
 """By how much packing may increase the parameters of a network."""
@@ -88,7 +88,8 @@ class _Offer:
     """Forms of layers that one function serves, by node index, in place of the chosen ones.
 
     For `saved` cycles they take `params` more bytes of parameters, and of code what longer blocks of the same
-    kernel are.  `counted`: kernels say what they take; else all that their layers' products would is `saved`.
+    kernel are, or what a form says of its own beside one that says nothing.  `counted`: kernels say what they take;
+    else all that their layers' products would is `saved`.
     """
 
     forms: Mapping[int, Form]
@@ -155,7 +156,7 @@ def _offer(
     params = sum(form.params_bytes - chosen[i].params_bytes for i, form in forms.items())
     i, form = next(iter(forms.items()))
     counted = form.mix is not None and chosen[i].mix is not None
-    if form.kernel != chosen[i].kernel:
+    if form.kernel != chosen[i].kernel and not (form.code_bytes and not chosen[i].code_bytes):
         return _Offer(forms, counted, saved, params + _WIDER_FUNCTION_BYTES, 0)
     return _Offer(forms, counted, saved, params, form.code_bytes - chosen[i].code_bytes)
 
@@ -188,7 +189,7 @@ def _faster(view: NodeView, chosen: Form, target: Target, table: KernelTable) ->
     copied to a scratchpad, stay as they are.
     """
     free = target.dma is None and target.weights.buffer_bytes is None
-    fitting = [*table.fitting(view, FEATURES[BESIDE.get(target.isa, target.isa)])]
+    fitting = [*table.fitting(view, FEATURES[OFFERED.get(target.isa, target.isa)])]
     if fitting[0].mix is None or chosen.mix is None:
         return fitting[:1] if free and fitting[0].params_bytes > chosen.params_bytes else []
     most = estimated_cycles(chosen.mix, target.cycles)

@@ -19,6 +19,7 @@ from codegen.kernels.column import as_rows
 from codegen.kernels.conv2d import is_depthwise
 from codegen.kernels.dsp.slides import ThreeByThree, choose_blocks
 from codegen.kernels.dsp.window_slides import WindowSlides
+from codegen.kernels.dsp.winograd import takes_pairs
 from codegen.kernels.kernel import Features
 from codegen.kernels.mve.depthwise import window_vectors
 from codegen.ops import Add, Conv2D, Dense, GlobalAveragePool
@@ -44,6 +45,7 @@ class Loop:
 
 _DSP_PANEL = Loop(19, 24, "3 pixels x 2 channels, SMLAD")
 _DSP_WIDE_PANEL = Loop(16, 24, "3 pixels x 2 channels, SMLAD on weights of 16 bits")
+_DSP_WINOGRAD = Loop(16, 36, "3 pairs of outputs x 2 channels, 4 products for 6, SMLAD on weights of 16 bits")
 _DSP_DENSE = Loop(18, 16, "1 pixel x 4 channels, SMLAD")
 _DSP_WIDE_DENSE = Loop(11, 16, "1 pixel x 4 channels, SMLAD on weights of 16 bits")
 _DSP_OUTPUT, _LONG_ROW = 5, 240
@@ -77,7 +79,8 @@ def _products(view: NodeOf[Conv2D | Dense], features: Features, *, expands: bool
         return min((loop for loop in loops if loop), key=lambda loop: loop.each, default=None)
     single = view.outs[0].shape[1:-1] in ((), (1,), (1, 1))
     if "dsp" in features:
-        panel, dense = (_DSP_WIDE_PANEL, _DSP_WIDE_DENSE) if expands else (_DSP_PANEL, _DSP_DENSE)
+        wide = _DSP_WINOGRAD if takes_pairs(view) else _DSP_WIDE_PANEL
+        panel, dense = (wide, _DSP_WIDE_DENSE) if expands else (_DSP_PANEL, _DSP_DENSE)
         return dense if single else panel
     if "mve" in features:
         return _MVE_VECTOR if single else _MVE_PAIRS

@@ -27,6 +27,8 @@ from codegen.target import KernelRates, Memory, Rates, Speed, Target
 CONVOLUTION, GROUPED, DENSE, ELEMENT, PAIR = "convolution", "grouped", "dense", "element", "pair"
 KINDS = (CONVOLUTION, GROUPED, DENSE, ELEMENT, PAIR)
 _HUNDRED, _OF_KERNELS = 100, 1000
+_WIDER = "_wide"
+"""Behind the name of a kernel on weights of 16 bits; its rates are those on weights of 8, where it has none."""
 _WORD, _WHOLE, _REAL, _SUMS = 4, 8, 32, 4
 """Bytes of the working memory that one access moves; bits of a weight that is not packed, of a real number; sums of 32
 bits in a vector."""
@@ -219,6 +221,7 @@ def _rates(view: NodeView, form: Form, chip: Target) -> Rates | KernelRates | No
     if isinstance(view.op, SUMMING) and view.op.sums == "flushed" and not flushes(form.context):
         return None
     known = [rates for rates in speed.kernels if rates.name == form.kernel]
+    known = known or [rates for rates in speed.kernels if f"{rates.name}{_WIDER}" == form.kernel]
     if work.bits == _REAL and not chip.has_fpu:
         known = [rates for rates in known if rates.bits == _REAL]
     if known or _is_real(view):

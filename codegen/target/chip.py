@@ -32,7 +32,8 @@ FEATURES: Mapping[str, frozenset[str]] = {
     "armv7m": frozenset({"armv7m"}),
     "armv7m_wide": frozenset({"armv7m", "wide"}),
     "armv7em": frozenset({"armv7m", "dsp", "fpu", "pairs"}),
-    "armv7em_wide": frozenset({"armv7m", "dsp", "fpu", "pairs", "wide"}),
+    "armv7em_wide": frozenset({"armv7m", "dsp", "fpu", "pairs", "wide", "winograd"}),
+    "armv7em_winograd": frozenset({"armv7m", "dsp", "fpu", "pairs", "winograd"}),
     "armv81m_mve": frozenset({"armv7m", "fpu", "mve", "pairs"}),
     "rv32": frozenset({"rv32"}),
     "rv32_wide": frozenset({"rv32", "wide"}),
@@ -44,8 +45,9 @@ FEATURES: Mapping[str, frozenset[str]] = {
     "avx512_vnni": frozenset({"x86", "avx2", "vnni"}),
     "host": frozenset({"x86"}),
 }
-"""What kernels may ask of a level.  `wide`: weights may be packed as 16 bits; `fpu`: 32 float registers are likely;
-`pairs`: products of two pairs of 16 bits, as `dsp` has them, on a core that vectors serve better otherwise too.
+"""What kernels may ask of a level.  `wide`: weights may be packed as 16 bits; `winograd`: so may sums of them, three
+weights in 8 bytes; `fpu`: 32 float registers are likely; `pairs`: products of two pairs of 16 bits, as `dsp` has them,
+on a core that vectors serve better otherwise too.
 `program_memory`: constants are read by instructions of their own, and int has 16 bits.
 
 The host's C compiler says the rest.
@@ -62,6 +64,8 @@ def plain_level(isa: str) -> str:
 
 BESIDE: Mapping[str, str] = {isa: EXPANDED[isa] for isa in ("armv7m", "rv32")}
 """Those of them whose other kernels come beside the level's own: goal `speed` has both to choose from."""
+OFFERED: Mapping[str, str] = {**BESIDE, "armv7em": "armv7em_winograd"}
+"""Levels whose layers may have kernels of another one that take more flash, where these pay, and that level."""
 BYTE_ORDERS = ("little", "big")
 MEMORY_KINDS = ("ram", "flash", "psram", "scratchpad")
 WORKING_KINDS = ("ram", "psram")

@@ -12,9 +12,12 @@ from tests.support.real import model_path
 from tests.support.tools import require_board
 
 CHIP = "cortex-m4"
-AT_THE_SMALLEST = 0.15
+AT_THE_SMALLEST = {"kws_qdq": 0.15, "resnet8_qdq": 0.2, "vww_qdq": 0.15}
 AT_TWICE_THE_SMALLEST = 0.05
-"""Instructions more than without groups: for the smallest arena, and for the fastest plan within twice that."""
+"""Instructions more than without groups: for the smallest arena, and for the fastest plan within twice that.
+
+Goal `memory` takes no kernels of more flash, which two layers of resnet8 have otherwise: 4 products for 6.
+"""
 
 
 def sizes_of_groups(path: Path, options: Options) -> list[int]:
@@ -36,5 +39,5 @@ def test_groups_take_few_instructions_more(name: str) -> None:
     assert alone.instructions
     assert least.instructions
     assert twice.instructions
-    assert least.instructions <= alone.instructions * (1 + AT_THE_SMALLEST)
+    assert least.instructions <= alone.instructions * (1 + AT_THE_SMALLEST[name])
     assert twice.instructions <= alone.instructions * (1 + AT_TWICE_THE_SMALLEST)

@@ -1,14 +1,8 @@
-"""Convolution of three columns, two neighbouring outputs at a time: 4 products for 6 (Winograd's F(2, 3)), exact.
+"""Convolution of three columns, two neighbouring outputs at a time: 4 products for 6, exact (kernels/winograd.py).
 
-Of inputs d0 to d3 and weights g0 to g2, for each input channel and kernel row,
-
-    p0 = (d0 - d2) * g0                    p2 = (d1 + d2) * (g0 + g1 + g2)
-    p1 = (d3 - d1) * g2                    p3 = (d2 - d1) * (g0 - g1 + g2)
-
-are summed over both, each by itself; the outputs are p0 + (p2 + p3) / 2 and p1 + (p2 - p3) / 2.  What is halved is even
-whatever the inputs are, so that they are the very sums of the plain form.  Weights of p0 and p1 stay bytes, the others
-are int16: twice the flash.  A block transforms its inputs into scratch, four planes of int16 in which the taps follow
-each other, each for all pairs of the block, and sums each plane as if the layer were dense.
+Weights of two of the products stay bytes, the others are int16: twice the flash.  A block transforms its inputs into
+scratch, four planes of int16 in which the taps follow each other, each for all pairs of the block, and sums each plane
+as if the layer were dense.
 
 Weights: [groups of N channels][plane][taps][N], then the channels left over likewise.
 """
@@ -21,7 +15,6 @@ import numpy as np
 
 from codegen.ir.form import Field, Scratch, Told
 from codegen.ir.op import NodeOf
-from codegen.ir.quant import Array
 from codegen.kernels.blocked.conv import Piece, packed, pieces_of
 from codegen.kernels.blocked.cores import Core, wide_chips_of
 from codegen.kernels.blocked.registers import Choice, Tiles, choose_tiles, tiles_mix, unrolled
@@ -31,11 +24,10 @@ from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.scaling import plain_scaling
 from codegen.kernels.sizes import RunSizes
 from codegen.kernels.weighted import Weighted, weighted
+from codegen.kernels.winograd import COLUMNS, OUTPUTS, PLANES, is_in_pairs, plane_weights, planes_reach
 from codegen.ops import Conv2D
 from codegen.records import record
 
-_MOST_ROWS = 32
-_COLUMNS, _OUTPUTS, _PLANES = 3, 2, 4
 _WORD = 4
 
 
@@ -68,7 +60,7 @@ class WinogradContext(RunSizes):
     @property
     def sums(self) -> int:
         """Sums of all planes in the largest block."""
-        return _PLANES * self.plane_sums(max(self.sizes), self.channels)
+        return PLANES * self.plane_sums(max(self.sizes), self.channels)
 
     def plane_sums(self, pixels: int, channels: int) -> int:
         """Sums of one plane in a block."""
@@ -85,7 +77,7 @@ class WinogradContext(RunSizes):
 
     def columns(self, pixels: int) -> tuple[int, ...]:
         """Where a block finds the columns that it reads, from its first one on."""
-        return tuple(j * self.c_in for j in range(pixels + _COLUMNS - 1))
+        return tuple(j * self.c_in for j in range(pixels + COLUMNS - 1))
 
     def transformed(self, pixels: int) -> tuple[tuple[int, int, str, int], ...]:
         """By pair and plane: where the number lies, and the columns that it is made of."""
@@ -93,7 +85,7 @@ class WinogradContext(RunSizes):
         step = self.run * pairs
         found = []
         for pair in range(pairs):
-            d0, d1, d2, d3 = (_OUTPUTS * pair + j for j in range(_PLANES))
+            d0, d1, d2, d3 = (OUTPUTS * pair + j for j in range(PLANES))
             made = ((d0, "-", d2), (d3, "-", d1), (d1, "+", d2), (d2, "-", d1))
             found += [(plane * step + pair, a, sign, b) for plane, (a, sign, b) in enumerate(made)]
         return tuple(found)
@@ -116,12 +108,12 @@ class WinogradContext(RunSizes):
 
     def output_of(self, pair: int, which: int) -> int:
         """The same, to one of a pair."""
-        return self.output_at(_OUTPUTS * pair + which)
+        return self.output_at(OUTPUTS * pair + which)
 
 
 def pairs_of(pixels: int) -> int:
     """Pairs of outputs in so many pixels."""
-    return pixels // _OUTPUTS
+    return pixels // OUTPUTS
 
 
 def _fit(core: Core, node: NodeOf[Conv2D]) -> Fit | None:
@@ -134,38 +126,25 @@ def _fit(core: Core, node: NodeOf[Conv2D]) -> Fit | None:
     context = _context(node, choice, scaling.rq)
     scratch = (
         Scratch("columns", context.planes_at),
-        Scratch("planes", 2 * _PLANES * context.run * pairs_of(max(context.sizes))),
+        Scratch("planes", 2 * PLANES * context.run * pairs_of(max(context.sizes))),
     )
     zero = sums.zero_fields(padded=context.gathers)
     params = (scaling.bias, *zero, *scaling.numbers, *_weights(sums, context))
     sizes = " and ".join(str(pairs_of(pixels)) for pixels in choice.sizes)
     mix = tiles_mix(core, work, choice, context.c_out)
-    each = mix.instructions / (work.width * work.taps * _COLUMNS * context.c_out)
+    each = mix.instructions / (work.width * work.taps * COLUMNS * context.c_out)
     made = f"blocks of {sizes} x {choice.channels} sums for pairs of outputs, 4 products for 6"
     why = f"{made}, {each:.2f} instructions per product"
     return Fit(context, params, scratch, why, headers=context.rq.headers, mix=mix)
 
 
 def _is_served(node: NodeOf[Conv2D]) -> bool:
-    """Whether outputs read three columns, and neighbours neighbouring ones."""
-    op = node.op
-    plain = op.groups == op.w.stride == op.w.dilation == 1 and op.w.size == _COLUMNS
-    return plain and op.h.size <= _MOST_ROWS and node.outs[0].shape[2] >= _OUTPUTS
+    return is_in_pairs(node.op) and node.outs[0].shape[2] >= OUTPUTS
 
 
 def _stays_in_32_bits(sums: Weighted) -> bool:
     """Whether every partial sum of every plane does, and what is made of them, in any order."""
-    low, high = sums.x.low, sums.x.high
-    differ, both = high - low, 2 * max(abs(low), high)
-    outer, inner = (np.abs(part.astype(np.int64)).reshape(len(part), 2, -1).sum(2) for part in _transformed(sums))
-    reach = outer.sum(1) * differ + inner[:, 0] * both + inner[:, 1] * differ
-    return bool((np.abs(sums.folded.astype(np.int64)) + reach).max() < 1 << 31)
-
-
-def _transformed(sums: Weighted) -> tuple[Array, Array]:
-    """Weights of the first two planes and of the others, [outputs, plane, rows, inputs]."""
-    g0, g1, g2 = np.moveaxis(sums.weights.astype(np.int16), 2, 0)
-    return np.stack([g0, g2], 1).astype(np.int8), np.stack([g0 + g1 + g2, g0 - g1 + g2], 1)
+    return bool((np.abs(sums.folded.astype(np.int64)) + planes_reach(sums)).max() < 1 << 31)
 
 
 def _weights(sums: Weighted, k: WinogradContext) -> tuple[Field, ...]:
@@ -176,10 +155,10 @@ def _weights(sums: Weighted, k: WinogradContext) -> tuple[Field, ...]:
             "inner",
             np.int16,
             size,
-            lambda: packed(_transformed(sums)[1], k.channels),
+            lambda: packed(plane_weights(sums)[1], k.channels),
             f"g0 + g1 + g2 and g0 - g1 + g2, {order}",
         ),
-        Field.later("outer", np.int8, size, lambda: packed(_transformed(sums)[0], k.channels), f"g0 and g2, {order}"),
+        Field.later("outer", np.int8, size, lambda: packed(plane_weights(sums)[0], k.channels), f"g0 and g2, {order}"),
     )
 
 

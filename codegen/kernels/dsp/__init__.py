@@ -16,6 +16,7 @@ from codegen.kernels.dsp.opened import OPENED
 from codegen.kernels.dsp.panels import panels
 from codegen.kernels.dsp.slides import SLIDES, SMALL_SLIDES
 from codegen.kernels.dsp.window_slides import WINDOW_SLIDES
+from codegen.kernels.dsp.winograd import winograd
 from codegen.kernels.kernel import Kernel
 
 
@@ -35,6 +36,8 @@ DSP: tuple[Kernel[Any], ...] = (
     EIGHTS,
     *_sums(wide=False),
     *_sums(wide=True),
+    winograd(wide=False),
+    winograd(wide=True),
     MATMUL,
 )
 

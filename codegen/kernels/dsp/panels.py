@@ -309,7 +309,7 @@ def _in_assembly(sums: Weighted, rq: FastRequant, *, wide: bool) -> InBytes | No
     if found.limits and _is_shifted(sums, wide=wide):
         return None
     own = replace(found.rq, form="tflite") if found.rq.form == "low" else found.rq
-    return replace(found, rq=with_line(found.sums, own, _last_pair(len(sums.weights))))
+    return replace(found, rq=with_line(found.sums, own, last_pair(len(sums.weights))))
 
 
 def _is_shifted(sums: Weighted, *, wide: bool) -> bool:
@@ -317,7 +317,7 @@ def _is_shifted(sums: Weighted, *, wide: bool) -> bool:
     return not wide and sums.shift is not None
 
 
-def _last_pair(channels: int) -> int:
+def last_pair(channels: int) -> int:
     """The first channel of the last two."""
     return channels // 2 * 2 - 2
 
@@ -437,7 +437,7 @@ def stream(sums: Weighted, rq: FastRequant, *, groups: int, pieces: int, wide: b
 def _streamed(sums: Weighted, rq: FastRequant, pieces: int, *, wide: bool) -> Array:
     count = len(sums.weights)
     stored = sums.weights if wide else sums.shifted_weights()
-    found, weights, paired = factors_of(sums, rq, _last_pair(count)), stored.reshape(count, -1), count // 2 * 2
+    found, weights, paired = factors_of(sums, rq, last_pair(count)), stored.reshape(count, -1), count // 2 * 2
     parts = []
     for together, channels in ((2, slice(paired)), (1, slice(paired, None))):
         own = Factors(found.bias[channels], found.multiplier[channels], found.place[channels])
@@ -448,16 +448,22 @@ def _streamed(sums: Weighted, rq: FastRequant, pieces: int, *, wide: bool) -> Ar
 
 
 def _together(words: Array, own: Factors, together: int, *, lined: bool) -> Array:
-    """Channels `together` at a time; of pairs the last one says so: its addend is odd, or a bit stands above shifts."""
-    turns = len(words)
+    heads = own.bias.view(np.uint32).reshape(len(words), together)
+    return np.concatenate((heads, words, factor_words(own, together, lined=lined)), axis=1).reshape(-1)
+
+
+def factor_words(own: Factors, together: int, *, lined: bool) -> Array:
+    """Multipliers and shifts of channels `together` at a time, uint32 [turns, words].
+
+    Of pairs the last one says so: its addend is odd, or a bit stands above shifts.
+    """
+    multipliers = own.multiplier.reshape(-1, together)
     wide, mask = (16, 0xFFFF if together == 2 else 0xFFFFFFFF) if lined else (8, 0xFF)
-    places = own.place.astype(np.int64).reshape(turns, together) & mask
+    places = own.place.astype(np.int64).reshape(-1, together) & mask
     joined = (places << (wide * np.arange(together))).sum(axis=1, keepdims=True).astype(np.uint32)
     if together == 2 and not lined:
         joined[-1] |= np.uint32(1 << 31)
-    heads = own.bias.view(np.uint32).reshape(turns, together)
-    columns = (heads, words, own.multiplier.reshape(turns, together), joined)
-    return np.concatenate(columns, axis=1).reshape(-1)
+    return np.concatenate((multipliers, joined), axis=1)
 
 
 def _by_row_params(sums: Weighted, k: WindowPanelContext) -> tuple[Field, ...]:

@@ -18,7 +18,7 @@ from codegen.kernels import KERNELS
 from codegen.kernels.float32.common import HEADER
 from codegen.lower.lower import kernel_function
 from codegen.lower.pack import ParamsPool
-from codegen.target import FEATURES
+from codegen.target import FEATURES, OFFERED
 from tests.contract.cases import cases
 from tests.contract.test_kernels import LEVELS, build_graph, in_one_mode
 from tests.support.headers import functions_of_headers, needed_headers
@@ -36,7 +36,7 @@ def forms(*, every: bool) -> Iterator[tuple[NodeView, Form]]:
     for view in map(graph.view, graph.nodes):
         types = tuple(t.dtype for t in (*view.ins, *view.outs))
         serving = [kernel for kernel in KERNELS if not kernel.ops or isinstance(view.op, kernel.ops)]
-        for level, kernel in product(LEVELS, serving):
+        for level, kernel in product(dict.fromkeys((*LEVELS, *OFFERED.values())), serving):
             form = kernel.fit(view, FEATURES[level])
             if form is not None and (key := (form.kernel, form.context, types)) not in seen:
                 seen.add(key)

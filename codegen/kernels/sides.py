@@ -8,6 +8,9 @@ from codegen.ir.op import NodeView
 from codegen.ir.shape import Shape, row_count, row_pixels
 from codegen.kernels.common import channels
 
+KNOWN = ("a_const", "b_const")
+"""Parameters of two operands, of which one may be a constant."""
+
 
 def sides(node: NodeView, names: Sequence[str]) -> list[str]:
     """The C expression of each input, a parameter of its name where it is known."""
@@ -15,9 +18,14 @@ def sides(node: NodeView, names: Sequence[str]) -> list[str]:
 
 
 def pixel_steps(node: NodeView) -> tuple[int, ...] | None:
-    """Elements of each input from pixel to pixel: 0 of one pixel that all of the output meet; None of other inputs."""
+    """Elements of each input from pixel to pixel: 0 of one pixel that all of the output meet; None of other inputs.
+
+    A constant is such a pixel.
+    """
     y = node.outs[0].shape
-    found = [channels(y) if x.shape == y else 0 if _is_pixel(x.shape, y) else None for x in node.ins]
+    alike = [i in node.dynamic and x.shape == y for i, x in enumerate(node.ins)]
+    pixels = zip(alike, node.ins, strict=True)
+    found = [channels(y) if same else 0 if _is_pixel(x.shape, y) else None for same, x in pixels]
     steps = tuple(step for step in found if step is not None)
     return steps if len(steps) == len(found) and any(steps) else None
 

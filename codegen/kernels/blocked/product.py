@@ -16,16 +16,16 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import DType
 from codegen.ir.shape import Shape, row_count, row_elements, row_pixels
 from codegen.kernels.blocked.cores import OTHERS
-from codegen.kernels.common import channels, constant_fields, range_field, sides, zero_field
+from codegen.kernels.common import channels, constant_fields, range_field, zero_field
 from codegen.kernels.fast import FastRequant, fast_fields, fast_headers, fast_requant, saturation
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.plane import plane_of
+from codegen.kernels.sides import KNOWN, sides
 from codegen.kernels.weighted import BYTES
 from codegen.ops import Add, Mul
 from codegen.records import record
 
 _PER_TURN = 4
-_KNOWN = ("a_const", "b_const")
 _ALIKE, _CHANNELS, _PIXELS, _ROWS = "like", "channels", "pixels", "rows"
 _SAID = {
     _ALIKE: "of tensors alike",
@@ -108,10 +108,10 @@ def _walk(node: NodeOf[Mul | Add], *, by_row: bool) -> Walk | None:
     one_row = form == _ROWS or (known and form == _ALIKE)
     if not form or one_row != by_row:
         return None
-    (x_t, its), (by_t, beside) = (sides(node, _KNOWN)[i] for i in (at, other))
+    its, beside = (sides(node, KNOWN)[i] for i in (at, other))
     row = row_elements(by.shape) if known and row_count(by.shape) > 1 else 0
     step, elements = int(form == _PIXELS and by.elements > 1), row_elements(y) if by_row else channels(y)
-    return Walk(form, swapped, x_t, its, by_t, beside, row, step, by_row, elements)
+    return Walk(form, swapped, x.dtype.ctype, its, by.dtype.ctype, beside, row, step, by_row, elements)
 
 
 def _form(x: Shape, by: Shape, *, known: bool) -> str:
@@ -134,7 +134,7 @@ def _fit_product(node: NodeOf[Mul], *, by_row: bool) -> Fit | None:
     fits = all(t.dtype in BYTES or (t.dtype is DType.S16 and not zero) for t, zero in zip(node.ins, zeros, strict=True))
     if walk is None or not rq.form or not fits:
         return None
-    params = (*fast_fields(op.requant, op.reach(node.ins), 1), zero_field(*zeros), *constant_fields(node, _KNOWN))
+    params = (*fast_fields(op.requant, op.reach(node.ins), 1), zero_field(*zeros), *constant_fields(node, KNOWN))
     return Fit(ProductContext(walk, rq), params, why=_why("products", walk), headers=rq.headers)
 
 
@@ -146,7 +146,7 @@ def _fit_sum(node: NodeOf[Add], *, by_row: bool) -> Fit | None:
         return None
     saturate = saturation(op.low, op.high)
     bounds: tuple[Field, ...] = () if saturate else (range_field(0, op.low, op.high),)
-    params = (plane.field, *bounds, *constant_fields(node, _KNOWN))
+    params = (plane.field, *bounds, *constant_fields(node, KNOWN))
     headers = fast_headers(saturate) if saturate else ("lam_requant.h",)
     return Fit(SumContext(walk, saturate), params, why=_why("sums", walk), headers=headers)
 

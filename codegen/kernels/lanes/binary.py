@@ -1,6 +1,6 @@
-"""Sums, differences and products of two computed tensors of bytes, sixteen elements at a time.
+"""Sums, differences and products of two tensors of bytes, sixteen elements at a time.
 
-They lie alike, or one is a pixel that all pixels of the other meet.
+They are computed and lie alike, or one is a pixel, computed or a constant, that all pixels of the other meet.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import numpy as np
 from codegen.ir.form import Field
 from codegen.ir.op import NodeOf, NodeView
 from codegen.ir.quant import DType
-from codegen.kernels.common import range_field
+from codegen.kernels.common import constant_fields, range_field
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.lanes.common import Processor, factor_fields, mode_name, takes_factors
 from codegen.kernels.plane import plane_of
-from codegen.kernels.sides import pixel_steps
+from codegen.kernels.sides import KNOWN, pixel_steps, sides
 from codegen.kernels.weighted import BYTES
 from codegen.ops import Add, Mul
 from codegen.records import record
@@ -26,7 +26,10 @@ _LARGEST_PRODUCT = 255 * 255
 
 @record
 class LanesBinaryContext:
-    """Literals: the operator, a product's mode, the types, elements of a pixel; of each input those to the next one."""
+    """Literals: the operator, a product's mode, the types, elements of a pixel; of each input those to the next one.
+
+    `tensors`: where each input is.
+    """
 
     op: str
     mode: str
@@ -36,17 +39,17 @@ class LanesBinaryContext:
     type: str
     channels: int
     steps: tuple[int, ...]
+    tensors: tuple[str, ...]
 
 
 def _fit(on: Processor, node: NodeOf[Add | Mul]) -> Fit | None:
     op, y = node.op, node.outs[0]
-    if node.dynamic != (0, 1) or y.dtype not in BYTES:
-        return None
     steps = pixel_steps(node)
-    if steps is None or any(x.dtype not in BYTES for x in node.ins):
+    if steps is None or any(kind.dtype not in BYTES for kind in (*node.ins, y)):
         return None
     params = _sum_params(node, op) if isinstance(op, Add) else _product_params(op, y.dtype)
-    return Fit(_context(node, steps), params, why=f"{on.name}: 16 elements at a time") if params else None
+    known = constant_fields(node, KNOWN)
+    return Fit(_context(node, steps), (*params, *known), why=f"{on.name}: 16 elements at a time") if params else None
 
 
 def _sum_params(node: NodeView, op: Add) -> tuple[Field, ...]:
@@ -75,6 +78,7 @@ def _context(node: NodeOf[Add | Mul], steps: tuple[int, ...]) -> LanesBinaryCont
         type=y.dtype.name,
         channels=y.shape[-1] if y.shape else 1,
         steps=steps,
+        tensors=tuple(sides(node, KNOWN)),
     )
 
 

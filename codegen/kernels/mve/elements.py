@@ -1,6 +1,7 @@
-"""Elementwise operators on 8-bit values: sums and products of two computed tensors, tables, limits.
+"""Elementwise operators on 8-bit values: sums and products of two tensors, tables, limits.
 
-Tensors are of one shape, or one of them is a pixel that all pixels of the other meet.
+Tensors are computed and of one shape, or one of them is a pixel, computed or a constant, that all pixels of the other
+meet.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from codegen.ir.form import Field, Mix, Told
 from codegen.ir.op import NodeOf, NodeView
 from codegen.ir.quant import Array, DType, TensorType
 from codegen.ir.shape import Shape, row_pixels
-from codegen.kernels.common import channels
+from codegen.kernels.common import channels, constant_fields
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.mve.common import CHUNK, LANES, MVE, is_fast, lane_numbers
 from codegen.kernels.mve.dense_mix import of_mode, straight
 from codegen.kernels.plane import plane_of
-from codegen.kernels.sides import pixel_steps
+from codegen.kernels.sides import KNOWN, pixel_steps, sides
 from codegen.kernels.unary import byte_table
 from codegen.kernels.weighted import BYTES
 from codegen.ops import Add, Clamp, Lut, Mul
@@ -33,13 +34,17 @@ _PIXEL = Mix(other=17, multiple=1, moved=4, taken=2)
 
 @record
 class MveBinaryContext:
-    """Literals of a sum, or of a product and its mode; elements of each input per pixel, 0 of one that stays."""
+    """Literals of a sum, or of a product and its mode; elements of each input per pixel, 0 of one that stays.
+
+    `tensors`: where each input is.
+    """
 
     form: str
     mode: str
     unsigned: bool
     channels: int
     steps: tuple[int, ...]
+    tensors: tuple[str, ...]
 
     @property
     def told(self) -> Told:
@@ -64,14 +69,13 @@ def _bytes_alike(node: NodeView) -> bool:
 
 def _fit_binary(node: NodeOf[Add | Mul]) -> Fit | None:
     op = node.op
-    if node.dynamic != (0, 1) or not _bytes_alike(node):
-        return None
-    steps = pixel_steps(node)
+    steps = pixel_steps(node) if _bytes_alike(node) else None
     numbers = [] if steps is None else _sum(node, op) if isinstance(op, Add) else _product(op)
     if steps is None or not numbers:
         return None
     k = _binary_context(node, steps)
-    return Fit(k, (Field("numbers", np.array(numbers, np.int32)),), why=_why(4), mix=_binary_mix(k, node.outs[0].shape))
+    params = (Field("numbers", np.array(numbers, np.int32)), *constant_fields(node, KNOWN))
+    return Fit(k, params, why=_why(4), mix=_binary_mix(k, node.outs[0].shape))
 
 
 def _binary_mix(k: MveBinaryContext, shape: Shape) -> Mix:
@@ -97,6 +101,7 @@ def _binary_context(node: NodeOf[Add | Mul], steps: tuple[int, ...]) -> MveBinar
         unsigned=node.ins[0].dtype is DType.U8,
         channels=channels(node.outs[0].shape),
         steps=steps,
+        tensors=tuple(sides(node, KNOWN)),
     )
 
 

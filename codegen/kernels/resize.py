@@ -27,9 +27,9 @@ from codegen.records import record
 class BilinearContext:
     """Literals of one bilinear resize.
 
-    How sums become outputs: `rq` by one high product, `places` by a rounding shift, else `mean`; outputs of the whole
-    type need no `limits` behind the shift.  `beside` elements lie between the two pixels of a row, `one` is the sum of
-    the two weights of a pair.
+    How sums become outputs: `rq` by one high product, `places` by a rounding shift, else `mean`; outputs that may be
+    whatever inputs are need no `limits` behind the shift.  `beside` elements lie between the two pixels of a row, `one`
+    is the sum of the two weights of a pair.
     """
 
     mode: str
@@ -67,7 +67,7 @@ def _fit(node: NodeOf[ResizeBilinear]) -> Fit | None:
     step = None if wide or mode in BY_COUNT else average_requant(how, whole)
     rq = fast_requant(step, how.reach)
     divides = mode == "divide"
-    limits = (op.low, op.high) != (op.y_dtype.low, op.y_dtype.high)
+    limits = (op.low, op.high) != (x.dtype.low, x.dtype.high)
     context = BilinearContext(
         mode=mode,
         rq=rq if rq.form else None,

@@ -84,7 +84,8 @@ def _fit(node: NodeOf[ResizeBilinear]) -> Fit | None:
     if rq.form:
         return Fit(context, (zero, *fast_fields(step, how.reach, 1), *taps), headers=rq.headers)
     if divides:
-        return Fit(context, (*numbers[: int(limits)], *taps), headers=("lam_requant_fast.h",))
+        headers = ("lam_requant.h",) * limits + ("lam_requant_fast.h",)
+        return Fit(context, (*numbers[: int(limits)], *taps), headers=headers)
     return Fit(context, (zero, *numbers, *taps), headers=mean_headers(mode))
 
 

@@ -27,9 +27,9 @@ from codegen.records import record
 class BilinearContext:
     """Literals of one bilinear resize.
 
-    How sums become outputs: `rq` by one high product, `places` by a rounding shift, else `mean`; outputs of the whole
-    type need no `limits` behind the shift.  `beside` elements lie between the two pixels of a row, `one` is the sum of
-    the two weights of a pair.
+    How sums become outputs: `rq` by one high product, `places` by a rounding shift, else `mean`; outputs that may be
+    whatever inputs are need no `limits` behind the shift.  `beside` elements lie between the two pixels of a row, `one`
+    is the sum of the two weights of a pair.
     """
 
     mode: str
@@ -67,7 +67,7 @@ def _fit(node: NodeOf[ResizeBilinear]) -> Fit | None:
     step = None if wide or mode in BY_COUNT else average_requant(how, whole)
     rq = fast_requant(step, how.reach)
     divides = mode == "divide"
-    limits = (op.low, op.high) != (op.y_dtype.low, op.y_dtype.high)
+    limits = (op.low, op.high) != (x.dtype.low, x.dtype.high)
     context = BilinearContext(
         mode=mode,
         rq=rq if rq.form else None,
@@ -84,7 +84,8 @@ def _fit(node: NodeOf[ResizeBilinear]) -> Fit | None:
     if rq.form:
         return Fit(context, (zero, *fast_fields(step, how.reach, 1), *taps), headers=rq.headers)
     if divides:
-        return Fit(context, (*numbers[: int(limits)], *taps), headers=("lam_requant_fast.h",))
+        headers = ("lam_requant.h",) * limits + ("lam_requant_fast.h",)
+        return Fit(context, (*numbers[: int(limits)], *taps), headers=headers)
     return Fit(context, (zero, *numbers, *taps), headers=mean_headers(mode))
 
 

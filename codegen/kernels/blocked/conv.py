@@ -230,7 +230,7 @@ def _fit(core: Core, node: NodeOf[Conv2D | Dense], *, copied: bool = False, line
     context = _context(core, node, sums, choice, rq=scaling.rq, planar=planar)
     scratch = _gathered(node, context.pieces)
     edges = ", edges copied beside padding" if scratch.bytes else ""
-    at = _room_in_row(context.pieces, c_out, scratch.bytes) if whole is None else -1
+    at = room_in_row(context.pieces, c_out, scratch.bytes) if whole is None else -1
     if at >= 0:
         first = sorted(context.pieces, key=lambda piece: piece.columns.inside)
         context, scratch = (
@@ -399,15 +399,15 @@ def _gathered(node: NodeOf[Conv2D | Dense], pieces: tuple[Piece, ...]) -> Scratc
     return Scratch("columns", gathered_bytes(h.size, max(reaching), w, c_in, 1) if reaching else 0)
 
 
-def _room_in_row(pieces: tuple[Piece, ...], c_out: int, size: int) -> int:
+def room_in_row(pieces: tuple[Piece, ...], c_out: int, size: int) -> int:
     """The pixel from which on the outputs of blocks within the row take so many bytes; -1 where they do not."""
     if not size:
         return -1
     inside = [piece for piece in pieces if piece.columns.inside]
     first = min((piece.first for piece in inside), default=0)
     end = max((piece.first + piece.count * piece.pixels for piece in inside), default=0)
-    beside = any(first < piece.first < end for piece in pieces if not piece.columns.inside)
-    return first if not beside and (end - first) * c_out >= size else -1
+    over = any(p.first < end and first < p.first + p.pixels for p in pieces if not p.columns.inside)
+    return first if not over and (end - first) * c_out >= size else -1
 
 
 def _why(choice: Choice, edges: str, sums: Weighted) -> str:

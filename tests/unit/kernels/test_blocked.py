@@ -13,9 +13,10 @@ from codegen.ir.op import NodeOf, NodeView
 from codegen.ir.quant import DType, TensorType
 from codegen.ir.shape import Window
 from codegen.kernels.blocked import BLOCKED
-from codegen.kernels.blocked.conv import packed
+from codegen.kernels.blocked.conv import packed, pieces_of, room_in_row
 from codegen.kernels.blocked.cores import CORES
 from codegen.kernels.blocked.registers import (
+    Choice,
     Slide,
     Work,
     choose,
@@ -170,6 +171,23 @@ def test_edges_are_copied_to_outputs_that_are_stored_later_where_the_row_has_roo
     end = k.copies_at * 32 + wide.tiled.scratch_bytes
     for piece in over:
         assert piece.y + piece.pixels * 32 <= k.copies_at * 32 or piece.y >= end
+
+
+def test_copies_lie_where_no_block_over_an_edge_stores_outputs() -> None:
+    """Of every cover, whether it is ever the cheapest one, and every way to pad."""
+    room = 0
+    windows = [Window(3, 1, 1, before, after) for before, after in itertools.product(range(3), repeat=2)]
+    for w, width, pixels in itertools.product(windows, range(3, 14), range(1, 6)):
+        for cover in covers(w.out_len(width), pixels) if pixels <= w.out_len(width) else ():
+            pieces = pieces_of(Choice(1, cover, 0), w, (1, 1, width, 1), 8)
+            over = [piece for piece in pieces if not piece.columns.inside]
+            size = max((piece.columns.total for piece in over), default=0)
+            at = room_in_row(pieces, 8, size)
+            if at >= 0:
+                room += 1
+                assert all(8 * (p.first + p.pixels) <= 8 * at or 8 * p.first >= 8 * at + size for p in over)
+                assert 8 * at + size <= max(8 * (p.first + p.count * p.pixels) for p in pieces if p.columns.inside)
+    assert room > 0
 
 
 def _form(node: NodeView, core: str) -> Form:

@@ -46,6 +46,7 @@ class Loop:
 _DSP_PANEL = Loop(19, 24, "3 pixels x 2 channels, SMLAD")
 _DSP_WIDE_PANEL = Loop(16, 24, "3 pixels x 2 channels, SMLAD on weights of 16 bits")
 _DSP_WINOGRAD = Loop(16, 36, "3 pairs of outputs x 2 channels, 4 products for 6, SMLAD on weights of 16 bits")
+_DSP_WINOGRAD_PAIRS = Loop(10, 24, "2 pairs of outputs x 2 channels, 4 products for 6, SMLAD on weights of 16 bits")
 _DSP_DENSE = Loop(18, 16, "1 pixel x 4 channels, SMLAD")
 _DSP_WIDE_DENSE = Loop(11, 16, "1 pixel x 4 channels, SMLAD on weights of 16 bits")
 _DSP_OUTPUT, _LONG_ROW = 5, 240
@@ -79,9 +80,11 @@ def _products(view: NodeOf[Conv2D | Dense], features: Features, *, expands: bool
         return min((loop for loop in loops if loop), key=lambda loop: loop.each, default=None)
     single = view.outs[0].shape[1:-1] in ((), (1,), (1, 1))
     if "dsp" in features:
-        wide = _DSP_WINOGRAD if takes_pairs(view) else _DSP_WIDE_PANEL
-        panel, dense = (wide, _DSP_WIDE_DENSE) if expands else (_DSP_PANEL, _DSP_DENSE)
-        return dense if single else panel
+        if single:
+            return _DSP_WIDE_DENSE if expands else _DSP_DENSE
+        if takes_pairs(view) and (expands or "winograd" in features):
+            return _DSP_WINOGRAD if expands else _DSP_WINOGRAD_PAIRS
+        return _DSP_WIDE_PANEL if expands else _DSP_PANEL
     if "mve" in features:
         return _MVE_VECTOR if single else _MVE_PAIRS
     if "armv6m" in features and single:

@@ -31,7 +31,9 @@ def without(*kernels: str) -> Toolkit:
     return replace(HOUSE, table=replace(TABLE, kernels=left))
 
 
-PANELS = without("blocked_conv", "blocked_depthwise", "dsp_pointwise", "dsp_conv2d")
+PANELS = without(
+    "blocked_conv", "blocked_depthwise", "dsp_pointwise", "dsp_conv2d", "dsp_winograd", "dsp_winograd_wide"
+)
 
 
 def conv(

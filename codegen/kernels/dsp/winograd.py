@@ -146,7 +146,8 @@ def _fit(most: int, node: NodeOf[Conv2D]) -> Fit | None:
     scratch = (Scratch("planes", k.planes_bytes), Scratch("edge", k.scratch_bytes - k.planes_bytes))
     pairs = " and ".join(map(str, k.sizes))
     why = f"{pairs} pairs of outputs x {_TOGETHER} channels, 4 products for 6, SMLAD on sums and differences of inputs"
-    return Fit(k, params, scratch, why, mix=_mix(k), code_bytes=_ROW_CODE + sum(_PAIR_CODE * size for size in k.sizes))
+    code = _ROW_CODE + sum(_PAIR_CODE * size for size in k.sizes)
+    return Fit(k, params, scratch, why, mix=_mix(k), code_bytes=code, larger=True)
 
 
 def blocks_of(width: int, most: int) -> tuple[tuple[int, int], ...]:

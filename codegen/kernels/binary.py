@@ -83,9 +83,10 @@ class OperandContext:
 
 @record
 class BinaryContext:
-    """Literals of one elementwise operator.  `count` and `pixels` are C expressions, of n for a run of pixels.
+    """Literals of one elementwise operator.  `pixels` is a C expression, `n` for a run of pixels.
 
-    `left` is the factor by which inputs grow before they are scaled; a `wide` sum or product has 64 bits.
+    `count`: elements of a call for a row; 0 in a run of pixels.  `left` is the factor by which inputs grow before they
+    are scaled; a `wide` sum or product has 64 bits.
     """
 
     op: str
@@ -95,7 +96,7 @@ class BinaryContext:
     b: OperandContext
     pixels: str
     channels: int
-    count: str
+    count: int
     left: int = 0
     wide: bool = False
     bounds: Bounds = UNBOUNDED
@@ -155,7 +156,7 @@ def _context(node: NodeOf[Binary], *, by_pixels: bool) -> BinaryContext:
         b=_operand(node, 1),
         pixels="n" if by_pixels else str(wide),
         channels=deep,
-        count=f"n * {deep}" if by_pixels else str(wide * deep),
+        count=0 if by_pixels else wide * deep,
         left=_left(op),
         wide=_is_wide(node),
         bounds=bounds_of(op) if isinstance(op, FloatBinary) else UNBOUNDED,

@@ -63,11 +63,6 @@ class Walk:
         return "1" if self.by_row else "n"
 
     @property
-    def count(self) -> str:
-        """Elements of a call."""
-        return str(self.channels) if self.by_row else f"n * {self.channels}"
-
-    @property
     def single(self) -> bool:
         """Whether all elements of a pixel meet one number."""
         return self.form in (_PIXELS, _ROWS)

@@ -30,6 +30,7 @@ def bilinear_cases(mode: Mode) -> Iterator[Case]:
 
     yield Case("up", resize(3, 4, 7, 9, q(0.1, -128), q(0.1, -128), S8), (t(S8, 1, 3, 4, 3),))
     yield Case("down", resize(7, 6, 3, 4, q(0.1, 255), q(0.2, 7), U8), (t(U8, 1, 7, 6, 2),))
+    yield Case("grey", resize(3, 5, 5, 4, q(0.1, -7), q(0.09, -3), S8), (t(S8, 1, 3, 5, 1),))
     yield Case("to_signed", resize(2, 5, 3, 7, q(0.1, 3), q(0.1, 3), S8), (t(U8, 1, 2, 5, 6),))
     yield Case("one", resize(1, 1, 2, 3, q(0.1, 3), q(0.07, 3), S8), (t(S8, 1, 1, 1, 5),))
     h = ((0, 0, 0), (0, 1, 700), (1, 2, 2048), (2, 2, 900))

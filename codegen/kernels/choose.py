@@ -294,6 +294,31 @@ def leaner(graph: Graph, kernels: Mapping[int, Form], target: Target, table: Ker
     return found
 
 
+def leanest(
+    graph: Graph, kernels: Mapping[int, Form], target: Target, table: KernelTable = TABLE
+) -> dict[int, Sequence[Form]]:
+    """By node index forms of less and less scratch, down to the least, however slow they are.
+
+    Each is the fastest of those that take no more, of kernels that say what they take.
+    """
+    found: dict[int, Sequence[Form]] = {}
+    for i, form in kernels.items():
+        fitting = [*table.fitting(graph.view(graph.nodes[i]), form.features)] if form.scratch_bytes else []
+        less = [other for other in fitting if other.scratch_bytes < form.scratch_bytes]
+        ever_less: list[Form] = []
+        for other in sorted(less, key=lambda other: _slowness(other, target.cycles)):
+            if not ever_less or other.scratch_bytes < ever_less[-1].scratch_bytes:
+                ever_less.append(other)
+        if ever_less:
+            found[i] = ever_less
+    return found
+
+
+def _slowness(form: Form, cycles: Cycles | None) -> tuple[bool, float]:
+    """What orders forms by what they take, those last that do not say it."""
+    return form.mix is None, 0.0 if form.mix is None else estimated_cycles(form.mix, cycles)
+
+
 def slim(form: Form) -> Form:
     """The form with no more scratch for a row than one as short as its own touches."""
     parts = tuple(s if s.least is None else replace(s, row_bytes=s.least) for s in form.scratch)

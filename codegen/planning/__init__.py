@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -10,7 +10,7 @@ from codegen.errors import ArenaLimitUnreachable
 from codegen.ir.form import Form
 from codegen.ir.graph import Graph
 from codegen.ir.plan import Plan
-from codegen.kernels import TABLE, KernelTable, leaner
+from codegen.kernels import TABLE, KernelTable, leaner, leanest
 from codegen.options import Options
 from codegen.planning.arena import plan_arena
 from codegen.planning.asked import (
@@ -27,7 +27,7 @@ from codegen.planning.asked import (
 )
 from codegen.planning.columns import by_columns
 from codegen.planning.orders import Candidates, candidates
-from codegen.planning.room import copying_nothing, roomier
+from codegen.planning.room import copying_nothing, given_back, roomier
 from codegen.planning.weights import for_buffer
 from codegen.schedule import Flows
 from codegen.target import Target
@@ -71,16 +71,48 @@ def _plan_as_it_is(
     table: KernelTable,
     flows: Flows | None = None,
 ) -> tuple[Plan, dict[int, Form]]:
-    """With the layers as they are; where memory is short for that, with kernels of less scratch."""
-    try:
-        plan, chosen = _plan_with(graph, kernels, target, options, table, flows)
-        fits = target.ram_bytes is None or plan.arena_bytes <= target.ram_bytes
-        less = {} if fits else leaner(graph, kernels, target, table)
-    except ArenaLimitUnreachable:
-        less = leaner(graph, kernels, target, table)
-        if not less:
-            raise
-    return _plan_with(graph, {**kernels, **less}, target, options, table, flows) if less else (plan, chosen)
+    """With the layers as they are; where memory is short for that, with kernels of less scratch.
+
+    First with those that are not far slower; where that is too much too, with those of the least scratch at the peak.
+    """
+    found: list[tuple[Plan, dict[int, Form]]] = []
+    most = options.arena_limit or target.ram_bytes
+    refusal: ArenaLimitUnreachable | None = None
+    for forms, faster in _ever_leaner(graph, kernels, target, table):
+        try:
+            plan, chosen = _plan_with(graph, forms, target, options, table, flows)
+        except ArenaLimitUnreachable as error:
+            refusal = error
+            continue
+        if faster and most:
+            back = given_back(plan, chosen, faster, most)
+            plan, chosen = _with(back, plan, chosen, target, options, flows, most)
+        found.append((plan, chosen))
+        if target.ram_bytes is None or plan.arena_bytes <= target.ram_bytes:
+            return plan, chosen
+    if found:
+        return min(found, key=lambda pair: pair[0].arena_bytes)
+    assert refusal is not None, "the kernels were tried as they are"
+    raise refusal
+
+
+def _ever_leaner(
+    graph: Graph, kernels: Mapping[int, Form], target: Target, table: KernelTable
+) -> Iterator[tuple[dict[int, Form], dict[str, Sequence[Form]]]]:
+    """Kernels as they are, of less scratch, and of the least, with faster ones by the names of their nodes."""
+    yield dict(kernels), {}
+    if less := leaner(graph, kernels, target, table):
+        yield {**kernels, **less}, {}
+    least = leanest(graph, kernels, target, table)
+    if any(forms[-1].scratch_bytes < less.get(i, kernels[i]).scratch_bytes for i, forms in least.items()):
+        faster: dict[str, Sequence[Form]] = {
+            graph.nodes[i].name: (kernels[i], *forms[:-1]) for i, forms in least.items()
+        }
+        yield {**kernels, **{i: forms[-1] for i, forms in least.items()}}, faster
+
+
+def _by_name(graph: Graph, kernels: Mapping[int, Form]) -> dict[str, Form]:
+    return {graph.nodes[i].name: form for i, form in kernels.items()}
 
 
 def _plan_with(
@@ -98,7 +130,7 @@ def _plan_with(
     chosen = next(kernels for order, kernels in found.all if order is plan.graph)
     if plan.scratchpad or plan.weights:
         return plan, chosen
-    plain = {graph.nodes[i].name: form for i, form in kernels.items()}
+    plain = _by_name(graph, kernels)
     plan, chosen = _with(copying_nothing(plan, chosen, plain), plan, chosen, target, options, flows)
     more = roomier(plan, chosen, target, table, choose_goal(options, target))
     plan, chosen = _with(more, plan, chosen, target, options, flows)
@@ -112,11 +144,12 @@ def _with(
     target: Target,
     options: Options,
     flows: Flows | None,
+    most: int = 0,
 ) -> tuple[Plan, dict[int, Form]]:
-    """The same with other kernels of some nodes, where that can be placed in no more memory."""
+    """The same with other kernels of some nodes, where that can be placed in no more memory, or in `most` bytes."""
     with suppress(ArenaLimitUnreachable):  # idle bytes need not lie together
         again = _plan(Candidates([(plan.graph, {**kernels, **more})]), target, options, flows) if more else plan
-        if again.arena_bytes <= plan.arena_bytes:
+        if again.arena_bytes <= max(plan.arena_bytes, most):
             return again, {**kernels, **more}
     return plan, kernels
 

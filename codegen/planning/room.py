@@ -5,7 +5,7 @@ Decides: which layers they are, and which have no use for a copy of their inputs
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from codegen.ir.form import Form
 from codegen.ir.images import of_batch
@@ -37,16 +37,41 @@ def roomier(plan: Plan, kernels: Mapping[int, Form], target: Target, table: Kern
     offered = {i: more for i, more in larger.items() if more.in_place or not kernels[i].in_place}
     if not offered:
         return {}
+    spare = spare_growth(plan.graph, kernels, target, table, goal)
+    return _where_idle(plan, kernels, {i: [more] for i, more in offered.items()}, spare, plan.arena_bytes)
+
+
+def given_back(
+    plan: Plan, kernels: Mapping[int, Form], faster: Mapping[str, Sequence[Form]], most: int
+) -> dict[int, Form]:
+    """The first of the `faster` forms, by name of the node, of layers beside which memory of `most` bytes has room."""
+    offered: dict[int, Sequence[Form]] = {}
+    for i, form in kernels.items():
+        more = [f for f in faster.get(plan.graph.nodes[i].name, ()) if f.in_place or not form.in_place]
+        offered |= {i: more} if more else {}
+    grown = sum(max(0, *(f.params_bytes - kernels[i].params_bytes for f in more)) for i, more in offered.items())
+    return _where_idle(plan, kernels, offered, grown, most)
+
+
+def _where_idle(
+    plan: Plan, kernels: Mapping[int, Form], offered: Mapping[int, Sequence[Form]], spare: int, most: int
+) -> dict[int, Form]:
+    """Of forms that are offered the first whose bytes the group leaves idle, of `most`.
+
+    Parameters grow by `spare` at most.
+    """
     found: dict[int, Form] = {}
-    held, spare = residents(plan), spare_growth(plan.graph, kernels, target, table, goal)
+    held = residents(plan)
     for place, group in enumerate(plan.groups):
-        idle = plan.arena_bytes - used_bytes(r for r in held if r.alive(place))
+        idle = most - used_bytes(r for r in held if r.alive(place))
         for index in (index for index in group.nodes if index in offered):
-            form, more = kernels[index], offered[index]
-            grown = more.params_bytes - form.params_bytes
-            if grown <= spare and more.scratch_bytes - form.scratch_bytes <= idle:
-                found[index] = more
-                spare, idle = spare - grown, idle - (more.scratch_bytes - form.scratch_bytes)
+            form = kernels[index]
+            for more in offered[index]:
+                grown, scratch = more.params_bytes - form.params_bytes, more.scratch_bytes - form.scratch_bytes
+                if grown <= spare and scratch <= idle:
+                    found[index] = more
+                    spare, idle = spare - grown, idle - scratch
+                    break
     layers = {i: of_batch(plan.graph.nodes[i].outputs[0]) for i in offered}
     split = {layers[i] for i in offered if i not in found}
     return {i: form for i, form in found.items() if layers[i] not in split}

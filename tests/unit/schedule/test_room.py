@@ -15,6 +15,7 @@ from codegen.options import Options
 from codegen.pipeline import Reached, reach, read_model
 from codegen.planning import met
 from codegen.toolkit import HOUSE, Toolkit
+from tests.support.real_tflite import model_path
 
 PANELS = replace(TABLE, kernels=tuple(k for k in TABLE.kernels if not k.name.startswith("dsp_winograd")))
 ROOM = replace(HOUSE, table=PANELS)
@@ -69,6 +70,29 @@ def test_a_limit_that_is_met_without_room_is_met(model: Path) -> None:
             plan = reached(model, tools, arena_limit=limit).plan
             assert plan
             assert plan.arena_bytes <= limit
+
+
+def test_a_limit_that_no_fast_kernel_meets_is_met_with_less_scratch_where_it_must_be(model: Path) -> None:
+    smallest = reached(model, HOUSE, goal="memory").plan
+    assert smallest
+    found = reached(model, HOUSE, arena_limit=smallest.arena_bytes - 100)
+    assert found.plan
+    assert found.plan.arena_bytes <= smallest.arena_bytes - 100
+    first, *_, last = (found.kernels[i] for i in sorted(found.kernels) if found.kernels[i].params)
+    assert first.kernel == "blocked_conv"
+    assert last.kernel == "dsp_window_panels", "beside which there is room"
+
+
+@pytest.mark.parametrize("core", ["cortex-m4", "cortex-m55"])
+def test_person_detection_runs_in_its_input_and_one_row(core: str) -> None:
+    """96 x 96 x 3 bytes and 48 x 8: the kernels that these cores have for the first layer otherwise take scratch."""
+    path = model_path("vww_int8")
+    target, options = met(Options(target=core, arena_limit=27648 + 384), path)
+    found = reach(read_model(path, options, target), target, options)
+    assert found.plan
+    assert found.plan.arena_bytes == 27648 + 384
+    plain = [form.kernel for form in found.kernels.values() if form.kernel in ("blocked_conv", "conv2d")]
+    assert plain == ["blocked_conv"], "the first layer alone"
 
 
 def test_weights_that_may_not_grow_keep_their_form(model: Path) -> None:

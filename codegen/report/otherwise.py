@@ -122,14 +122,21 @@ def _more_channels(view: _Summed) -> Iterator[Other]:
 
 
 def _near_pixels(view: NodeOf[Conv2D]) -> Iterator[Other]:
-    """Where each channel has a window of its own, with so few channels that more pixels are near."""
+    """Where each channel has a window of its own, with so few channels that more pixels are near.
+
+    Only then longer rows have larger blocks.
+    """
     weights, x = view.consts[1], view.ins[0]
     apart = x.shape[3] * x.dtype.bytes
-    if weights is not None and is_depthwise(view) and apart > _FAR:
-        yield f"pixels that lie {apart} bytes apart", _of_many_channels(view, weights)
+    if weights is None or not is_depthwise(view) or apart <= _FAR:
+        return
+    near = _of_many_channels(view, weights)
+    yield f"pixels that lie {apart} bytes apart", near
+    for words, longer in _long_rows(near):
+        yield f"{words} that lie {apart} bytes apart", longer
 
 
-def _of_many_channels(view: _Summed, weights: Array) -> NodeView:
+def _of_many_channels(view: _Summed, weights: Array) -> NodeOf[Any]:
     bias, own = view.consts[2], is_depthwise(view)
     assert bias is not None, "sums have biases"
     op: Any = view.op if view.op.requant is None else replace(view.op, requant=_repeated(view.op.requant, _MANY))

@@ -143,4 +143,6 @@ def test_pixels_farther_apart_than_loads_reach_are_a_reason() -> None:
     assert not found_for(depthwise(), "cortex-m4").is_high
     far = depthwise(channels=960)
     assert dict(otherwise(far))["pixels that lie 960 bytes apart"].outs[0].shape == (1, 24, 24, 64)
+    short = dict(otherwise(depthwise(7, 960)))["rows of 7 outputs that lie 960 bytes apart"]
+    assert short.outs[0].shape == (1, 24, 24, 64)
     assert found_for(far, "cortex-m4", 1.4).reason == "pixels that lie 960 bytes apart"

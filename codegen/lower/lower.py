@@ -219,7 +219,8 @@ def _rows_per_call(form: Form, inputs: tuple[RowInput, ...], outputs: tuple[Oper
     if form.run == "rows":
         return even_blocks(rows, form.rows) if held else 1
     in_one_run = held and all(i.rule.is_same and i.operand.rows == rows for i in inputs)
-    in_one_run = in_one_run and (len(inputs) == 1 or not any(_overlap(i.operand, outputs[0]) for i in inputs))
+    alone = len(inputs) == 1 and inputs[0].in_place  # else a block of pixels of several rows reads what it wrote over
+    in_one_run = in_one_run and (alone or not any(_overlap(i.operand, outputs[0]) for i in inputs))
     return rows if form.run == "pixels" and in_one_run else 1
 
 

@@ -216,7 +216,7 @@ class Form:
         return sum(part.bytes for part in self.scratch)
 
     @property
-    def tiled(self) -> Form:
+    def for_tiles(self) -> Form:
         """The form with the scratch that tiles of its channels take as well."""
         return replace(self, scratch=tuple(part.for_tiles for part in self.scratch))
 

@@ -415,7 +415,7 @@ def kernel_needs(graph: Graph, kernels: Mapping[int, Form], *, tiled: bool = Fal
 
     `tiled`: scratch serves tiles of the channels as well.
     """
-    return {i: _needs(graph.view(graph.nodes[i]), form.tiled if tiled else form) for i, form in kernels.items()}
+    return {i: _needs(graph.view(graph.nodes[i]), form.for_tiles if tiled else form) for i, form in kernels.items()}
 
 
 def _needs(view: NodeView, form: Form) -> NodeNeeds:

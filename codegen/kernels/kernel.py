@@ -108,14 +108,8 @@ class Kernel(Generic[O]):
         if fit is None:
             return None
         headers = tuple(sorted({*self.headers, *fit.headers}))
-        parts = (
-            fit.context,
-            fit.params,
-            tuple(s for s in fit.scratch if s.bytes or s.tiled),
-            fit.rows,
-            fit.why,
-            headers,
-        )
+        scratch = tuple(s for s in fit.scratch if s.bytes or s.tiled)
+        parts = (fit.context, fit.params, scratch, fit.rows, fit.why, headers)
         again = (lambda other: self._fitted(other, features, fit.tiles or make), fit.mix, fit.in_place, fit.copies)
         return Form(self.name, self.template, self.run, features, *parts, *again, fit.code_bytes, fit.larger)
 

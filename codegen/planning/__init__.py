@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -76,20 +77,15 @@ def _plan_as_it_is(
     First with those that are not far slower; where that is too much too, with those of the least scratch at the peak.
     """
     found: list[tuple[Plan, dict[int, Form]]] = []
-    most = options.arena_limit or target.ram_bytes
     refusal: ArenaLimitUnreachable | None = None
     for forms, faster in _ever_leaner(graph, kernels, target, table):
         try:
-            plan, chosen = _plan_with(graph, forms, target, options, table, flows)
+            found.append(_plan_with(graph, forms, target, options, table, flows, faster))
         except ArenaLimitUnreachable as error:
             refusal = error
             continue
-        if faster and most:
-            back = given_back(plan, chosen, faster, most)
-            plan, chosen = _with(back, plan, chosen, target, options, flows, most)
-        found.append((plan, chosen))
-        if target.ram_bytes is None or plan.arena_bytes <= target.ram_bytes:
-            return plan, chosen
+        if target.ram_bytes is None or found[-1][0].arena_bytes <= target.ram_bytes:
+            return found[-1]
     if found:
         return min(found, key=lambda pair: pair[0].arena_bytes)
     assert refusal is not None, "the kernels were tried as they are"
@@ -98,21 +94,15 @@ def _plan_as_it_is(
 
 def _ever_leaner(
     graph: Graph, kernels: Mapping[int, Form], target: Target, table: KernelTable
-) -> Iterator[tuple[dict[int, Form], dict[str, Sequence[Form]]]]:
-    """Kernels as they are, of less scratch, and of the least, with faster ones by the names of their nodes."""
+) -> Iterator[tuple[dict[int, Form], dict[Form, Sequence[Form]]]]:
+    """Kernels as they are, of less scratch, and of the least; of these, the faster ones that each stands for."""
     yield dict(kernels), {}
     if less := leaner(graph, kernels, target, table):
         yield {**kernels, **less}, {}
     least = leanest(graph, kernels, target, table)
     if any(forms[-1].scratch_bytes < less.get(i, kernels[i]).scratch_bytes for i, forms in least.items()):
-        faster: dict[str, Sequence[Form]] = {
-            graph.nodes[i].name: (kernels[i], *forms[:-1]) for i, forms in least.items()
-        }
+        faster: dict[Form, Sequence[Form]] = {forms[-1]: (kernels[i], *forms[:-1]) for i, forms in least.items()}
         yield {**kernels, **{i: forms[-1] for i, forms in least.items()}}, faster
-
-
-def _by_name(graph: Graph, kernels: Mapping[int, Form]) -> dict[str, Form]:
-    return {graph.nodes[i].name: form for i, form in kernels.items()}
 
 
 def _plan_with(
@@ -122,16 +112,19 @@ def _plan_with(
     options: Options,
     table: KernelTable,
     flows: Flows | None,
+    faster: Mapping[Form, Sequence[Form]],
 ) -> tuple[Plan, dict[int, Form]]:
-    """With these kernels, and those that depend on the plan."""
+    """With these kernels, or for each the `faster` ones where memory has room, and those that depend on the plan."""
     kernels = for_buffer(graph, kernels, target, options, table)
     found = candidates(graph, kernels, target, options, table)
     plan = _plan(found, target, options, flows)
     chosen = next(kernels for order, kernels in found.all if order is plan.graph)
     if plan.scratchpad or plan.weights:
         return plan, chosen
-    plain = _by_name(graph, kernels)
+    plain = {graph.nodes[i].name: form for i, form in kernels.items()}
     plan, chosen = _with(copying_nothing(plan, chosen, plain), plan, chosen, target, options, flows)
+    most = min(size for size in (options.arena_limit, target.ram_bytes, sys.maxsize) if size is not None)
+    plan, chosen = _with(given_back(plan, chosen, faster, most), plan, chosen, target, options, flows, most)
     more = roomier(plan, chosen, target, table, choose_goal(options, target))
     plan, chosen = _with(more, plan, chosen, target, options, flows)
     return by_columns(plan, chosen, target, table, choose_goal(options, target))

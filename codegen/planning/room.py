@@ -42,12 +42,12 @@ def roomier(plan: Plan, kernels: Mapping[int, Form], target: Target, table: Kern
 
 
 def given_back(
-    plan: Plan, kernels: Mapping[int, Form], faster: Mapping[str, Sequence[Form]], most: int
+    plan: Plan, kernels: Mapping[int, Form], faster: Mapping[Form, Sequence[Form]], most: int
 ) -> dict[int, Form]:
-    """The first of the `faster` forms, by name of the node, of layers beside which memory of `most` bytes has room."""
+    """The first of the forms that are `faster` than a layer's, of layers beside which `most` bytes have room."""
     offered: dict[int, Sequence[Form]] = {}
     for i, form in kernels.items():
-        more = [f for f in faster.get(plan.graph.nodes[i].name, ()) if f.in_place or not form.in_place]
+        more = [f for f in faster.get(form, ()) if f.in_place or not form.in_place]
         offered |= {i: more} if more else {}
     grown = sum(max(0, *(f.params_bytes - kernels[i].params_bytes for f in more)) for i, more in offered.items())
     return _where_idle(plan, kernels, offered, grown, most)

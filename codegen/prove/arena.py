@@ -206,7 +206,11 @@ class _Shadow:
             self.weights.check(call, params)
 
     def step(self, call: Call, step: int) -> None:
-        """One kernel call: scratch, reads, writes, reads again; a run of pixels is taken row by row, as it goes."""
+        """One kernel call: scratch, reads, writes, reads again.
+
+        A run of pixels is taken row by row, as it goes, by kernels that take elements in place; others read what they
+        are given until the end.
+        """
         self.work[call.node.name][0] += 1
         self._check_params(call, call.params)
         kind = call.fn.run
@@ -215,7 +219,8 @@ class _Shadow:
             return
         start = step * call.rows_per_call
         made = Span(start, min(start + call.rows_per_call, call.outputs[0].rows))
-        for rows in [made] if kind == "rows" else (Span(row, row + 1) for row in range(made.start, made.stop)):
+        together = kind == "rows" or not all(item.in_place for item in call.inputs)
+        for rows in [made] if together else (Span(row, row + 1) for row in range(made.start, made.stop)):
             self._rows(call, rows)
 
     def _rows(self, call: Call, rows: Span) -> None:
@@ -241,7 +246,7 @@ class _Shadow:
         for item in call.inputs:
             if not before and item.in_place:
                 continue
-            read = _given(item, rows) if call.fn.run == "rows" else _read(item, rows)
+            read = _given(item, rows) if call.fn.run == "rows" or len(rows) > 1 else _read(item, rows)
             for at in read:
                 self.check(item.operand, at, f"{call.node.name} at row {rows.start}")
             if before:

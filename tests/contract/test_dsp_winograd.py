@@ -39,11 +39,10 @@ LEVELS = ("armv7em_winograd", "armv7em_wide")
 SAME, BARE = Window(3, 1, 1, 1, 1), Window(3)
 NAMES = {"armv7em_winograd": "dsp_winograd", "armv7em_wide": "dsp_winograd_wide"}
 OURS = replace(HOUSE, table=replace(TABLE, kernels=tuple(k for k in TABLE.kernels if k.name in NAMES.values())))
-KINDS: tuple[tuple[DType, DType, Mode], ...] = tuple(
-    (x, y, mode)
-    for x, y in ((DType.S8, DType.S8), (DType.U8, DType.U8), (DType.S8, DType.U8))
-    for mode in ("tflite", "single")
-)  # type: ignore[assignment]
+BOTH: tuple[Mode, ...] = ("tflite", "single")
+KINDS = tuple(
+    (x, y, mode) for x, y in ((DType.S8, DType.S8), (DType.U8, DType.U8), (DType.S8, DType.U8)) for mode in BOTH
+)
 
 
 def layers(s: Sketch) -> Iterator[str]:

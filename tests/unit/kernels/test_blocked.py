@@ -153,8 +153,8 @@ def test_packing_adds_no_byte_and_fewer_outputs_take_no_more_scratch(core: str) 
     sizes = {f.name: f.values.size for f in forms[8].params}
     assert sizes == {"bias": 9, "x_zero_point": 1, "multiplier": 9, "shift": 9, "range": 3, "weights": 9 * 54}
     for whole, form in enumerate(forms):
-        assert max(tile.scratch_bytes for tile in forms[: whole + 1]) <= form.tiled.scratch_bytes
-    assert 0 < forms[8].tiled.scratch_bytes <= 3 * 10 * 6
+        assert max(tile.scratch_bytes for tile in forms[: whole + 1]) <= form.for_tiles.scratch_bytes
+    assert 0 < forms[8].for_tiles.scratch_bytes <= 3 * 10 * 6
     assert "instructions per product" in forms[8].why
 
 
@@ -168,7 +168,7 @@ def test_edges_are_copied_to_outputs_that_are_stored_later_where_the_row_has_roo
     over = [piece for piece in k.pieces if not piece.columns.inside]
     assert over
     assert list(k.pieces[: len(over)]) == over, "they come first"
-    end = k.copies_at * 32 + wide.tiled.scratch_bytes
+    end = k.copies_at * 32 + wide.for_tiles.scratch_bytes
     for piece in over:
         assert piece.y + piece.pixels * 32 <= k.copies_at * 32 or piece.y >= end
 

@@ -19,10 +19,11 @@ from codegen.ir.shape import Window
 from codegen.kernels import find_form
 from codegen.ops import Conv2D
 from tests.contract.cases.packed import few
-from tests.contract.test_panels import equals_golden
+from tests.contract.test_panels import equals_golden, without
 from tests.support.graphs import Sketch, random_array, spread_requant
 
 ONE, SAME = Window(1), Window(3, 1, 1, 1, 1)
+COLUMNS = without("dsp_panels", "dsp_window_panels")
 PER_WORD = {4: 2, 2: 4}
 """Groups of four weights of so many bits in a word."""
 
@@ -48,7 +49,7 @@ def columns() -> Graph:
 
 def test_they_are_packed_and_every_rest_is_among_them() -> None:
     graph = columns()
-    forms = [find_form(graph.view(node), "armv7em") for node in graph.nodes]
+    forms = [find_form(graph.view(node), "armv7em", COLUMNS.table) for node in graph.nodes]
     contexts = [form.context for form in forms if form and form.kernel == "dsp_conv2d"]
     assert len(contexts) == len(forms)
     every = product(PER_WORD, (1,), (False, True), (False, True))
@@ -58,8 +59,8 @@ def test_they_are_packed_and_every_rest_is_among_them() -> None:
 
 
 def test_they_equal_golden(tmp_path: Path) -> None:
-    equals_golden(columns(), "armv7em", {}, tmp_path)
+    equals_golden(columns(), "armv7em", {}, tmp_path, COLUMNS)
 
 
 def test_they_equal_golden_in_little_code(tmp_path: Path) -> None:
-    equals_golden(columns(), "armv7em", {"LAM_SMALL": "1"}, tmp_path)
+    equals_golden(columns(), "armv7em", {"LAM_SMALL": "1"}, tmp_path, COLUMNS)

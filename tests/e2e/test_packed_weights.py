@@ -11,8 +11,7 @@ from onnx import TensorProto, numpy_helper
 
 from codegen import api
 from codegen.frontends.onnx.writer import INT_BITS_KEY
-from codegen.kernels import choose
-from codegen.target import BESIDE, load_target
+from codegen.target import load_target
 from tests.support.float_models import INPUT, float_model, images
 from tests.support.onnx_files import onnx_model, ports_of
 from tests.support.shared import shared_dir
@@ -242,10 +241,7 @@ def test_what_stays_in_bytes_is_said_with_why(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize(("network", "samples"), [("kws", "kws01.npz"), ("resnet8", "cifar10_calib200.npz")])
-def test_real_networks_are_equal_to_golden_and_cost_little_more(
-    network: str, samples: str, chip: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """On a Cortex-M4 beside kernels that read bytes: two layers of resnet8 in bytes get such of 16 bits otherwise."""
+def test_real_networks_are_equal_to_golden_and_cost_little_more(network: str, samples: str, chip: str) -> None:
     target = load_target(chip)
     assert target.toolchain
     assert target.board
@@ -255,7 +251,6 @@ def test_real_networks_are_equal_to_golden_and_cost_little_more(
     words = {"config": config, "weights": 4, "recipe": "fast", "samples": 32}
     packed = api.quantize(source, shared_dir() / "data" / samples, **words).model
     assert api.verify(packed, target=chip, samples=2).equal
-    monkeypatch.setattr(choose, "OFFERED", BESIDE)
     few, bytes_ = (api.profile(data, chip) for data in (packed, in_bytes(packed)))
     assert few.instructions is not None
     assert bytes_.instructions is not None

@@ -10,6 +10,7 @@ from typing import Any
 
 from codegen.kernels.dsp.columns import DENSE_DIRECT, columns
 from codegen.kernels.dsp.eights import EIGHTS
+from codegen.kernels.dsp.few_dense import FEW_DENSE
 from codegen.kernels.dsp.groups import GROUPS, PAIRS
 from codegen.kernels.dsp.matmul import MATMUL
 from codegen.kernels.dsp.opened import OPENED
@@ -23,7 +24,14 @@ from codegen.kernels.kernel import Kernel
 def _sums(*, wide: bool) -> tuple[Kernel[Any], ...]:
     """Dense layers of one pixel by themselves; what panels do not serve is summed two pixels at a time."""
     dense, pointwise, window = columns(wide=wide)
-    return dense, *(() if wide else (DENSE_DIRECT,)), *panels(wide=wide), pointwise, window
+    return (
+        *(() if wide else (FEW_DENSE,)),
+        dense,
+        *(() if wide else (DENSE_DIRECT,)),
+        *panels(wide=wide),
+        pointwise,
+        window,
+    )
 
 
 # Goal `size` takes the first: the small form never takes fewer instructions, so that no other goal does.

@@ -126,19 +126,20 @@ class WindowContext(ColumnContext):
         return _sums_words(self.c_out) if self.by_row else 0
 
 
-def _sums(node: Node) -> Weighted | None:
+def columns_sums(node: Node) -> Weighted | None:
+    """The sums of a node of bytes, whose weights may have few bits and zero points of their own."""
     sums = weighted(node, apart=True)
     if sums is None or not sums.of_bytes(shifted=True):
         return None
-    return sums if sums.less is None or _bits(sums) else None
+    return sums if sums.less is None or few_bits(sums) else None
 
 
 def _fit_dense(node: Node, wide: bool, *, direct: bool = False) -> Fit | None:
     """One pixel."""
-    sums = _sums(node)
+    sums = columns_sums(node)
     if sums is None or not is_pointwise(node.op) or node.outs[0].elements != node.outs[0].shape[-1]:
         return None
-    context = DenseContext(*_column_numbers(node, sums), *_weight_numbers(sums, wide), direct)
+    context = DenseContext(*column_numbers(node, sums), *weight_numbers(sums, wide), direct)
     if direct and (context.piece % 4 or context.shifted):
         return None
     why = "1 pixel x 4 channels, SMLAD on inputs widened " + ("where they lie" if direct else "once") + _wider(context)
@@ -150,6 +151,7 @@ def _fit_dense(node: Node, wide: bool, *, direct: bool = False) -> Fit | None:
 def _dense_mix(k: DenseContext) -> Mix:
     """Counted in the disassembly: what widens a group of inputs, and what four channels take."""
     once = Mix() if k.direct else Mix(other=2, load=1, store=2).times(k.groups)
+    once += Mix(other=3, load=2, multiply_add=2, taken=1).times(k.groups) if k.shifted else Mix()
     inputs = Mix(other=2, load=1) if k.direct else Mix(multiple=1, moved=2)
     group = inputs + Mix(
         other=0 if k.wide else 8, multiple=2 if k.wide else 1, moved=8 if k.wide else 4, multiply_add=8
@@ -158,10 +160,10 @@ def _dense_mix(k: DenseContext) -> Mix:
 
 
 def _fit_pointwise(node: Node, wide: bool) -> Fit | None:
-    sums = _sums(node)
+    sums = columns_sums(node)
     if sums is None or not is_pointwise(node.op):
         return None
-    context = ColumnContext(*_column_numbers(node, sums), *_weight_numbers(sums, wide))
+    context = ColumnContext(*column_numbers(node, sums), *weight_numbers(sums, wide))
     columns = Scratch("columns", _columns_bytes(node, max(2, context.last)))
     mix = None if context.bits else _columns_mix(context, row_pixels(node.outs[0].shape))
     params, why = _params(node, sums, 2, wide), _why(node, context)
@@ -174,7 +176,7 @@ def _columns_mix(k: ColumnContext, width: int) -> Mix:
 
 
 def _fit_window(node: NodeOf[Conv2D], wide: bool) -> Fit | None:
-    sums = _sums(node)
+    sums = columns_sums(node)
     if sums is None or node.op.groups != 1:
         return None
     context = _window_context(node, sums, wide)
@@ -198,19 +200,20 @@ def _groups(node: Node) -> int:
     return pieces * -(-size // 4)
 
 
-def _column_numbers(node: Node, sums: Weighted) -> tuple[str, str, int, int, int, int, FastRequant]:
+def column_numbers(node: Node, sums: Weighted) -> tuple[str, str, int, int, int, int, FastRequant]:
+    """The first numbers of a layer's context."""
     y, rq = node.outs[0], fast_requant(node.op.requant, sums.reach)
     return (sums.x.value, y.dtype.ctype, y.shape[-1], _groups(node), _pieces(node)[1], _last(node), rq)
 
 
-def _bits(sums: Weighted) -> int:
+def few_bits(sums: Weighted) -> int:
     """The bits that weights are packed in; 0 also where sums of fields without a sign would not fit."""
     return sums.bits if sums.bits and sums.fits_unsigned(sums.bits) else 0
 
 
-def _weight_numbers(sums: Weighted, wide: bool) -> tuple[bool, bool, int, bool]:
+def weight_numbers(sums: Weighted, wide: bool) -> tuple[bool, bool, int, bool]:
     """Whether weights have 16 bits, which hold all numbers; whether they are less a shift; few bits; own shifts."""
-    bits = _bits(sums)
+    bits = few_bits(sums)
     return wide and not bits, bits > 0 or (not wide and sums.shift is not None), bits, sums.less is not None
 
 
@@ -229,8 +232,8 @@ def _window_context(node: NodeOf[Conv2D], sums: Weighted, wide: bool) -> WindowC
     left, right = inner_columns(op.w, x.shape[2], y.shape[2])
     together = op.w.dilation == 1
     return WindowContext(
-        *_column_numbers(node, sums),
-        *_weight_numbers(sums, wide),
+        *column_numbers(node, sums),
+        *weight_numbers(sums, wide),
         kernel_h=op.h.size,
         pieces=1 if together else op.w.size,
         taps=op.w.size if together else 1,
@@ -263,7 +266,7 @@ def _params(node: Node, sums: Weighted, together: int, wide: bool, *, padded: bo
     op, outputs = node.op, len(sums.weights)
     channels = -(-outputs // together) * together
     passes = op.h.size if isinstance(op, Conv2D) and together == 2 and _by_row(node) else 1
-    wide, _, bits, _ = _weight_numbers(sums, wide)
+    wide, _, bits, _ = weight_numbers(sums, wide)
 
     def words() -> Array:
         rows = (sums.weights if wide else sums.shifted_weights()).reshape(outputs, -1)
@@ -277,12 +280,12 @@ def _params(node: Node, sums: Weighted, together: int, wide: bool, *, padded: bo
         Field.later("weights", np.uint32, size, words, f"in the order of lam_armv7em{'_few' if bits else ''}.h"),
         Field.later("bias", np.int32, channels, lambda: filled(sums.folded, channels), FOLDED + more),
         *sums.zero_fields(padded=padded),
-        *_shift_fields(sums, bits, channels, wide=wide),
+        *shift_fields(sums, bits, channels, wide=wide),
         *fast_fields(op.requant, sums.reach, channels),
     )
 
 
-def _shift_fields(sums: Weighted, bits: int, channels: int, *, wide: bool) -> tuple[Field, ...]:
+def shift_fields(sums: Weighted, bits: int, channels: int, *, wide: bool) -> tuple[Field, ...]:
     """Params `w_shift`: what weights are less than what is stored of them."""
     if sums.less is not None:
         shifts = filled(sums.less - (1 << (bits - 1)), channels).astype(np.int8)

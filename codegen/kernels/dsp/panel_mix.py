@@ -25,7 +25,10 @@ _WAITING = Mix(other=8, load=4, store=1, multiply_add=1)
 
 @record
 class Panel:
-    """A panel of `pixels` pixels with `groups` of four values in each column; weights `wide`, or stored `shifted`."""
+    """A panel of `pixels` pixels with `groups` of four values in each column; weights `wide`, or stored `shifted`.
+
+    `few`: weights have 4 bits; `own`: with zero points of their own.
+    """
 
     pixels: int
     groups: int
@@ -33,14 +36,17 @@ class Panel:
     shifted: bool
     form: str
     saturate: str
+    few: bool = False
+    own: bool = False
 
     @property
     def group(self) -> Mix:
         """The products of four values with two channels."""
         multiple = (4 if self.pixels == 3 else 2) if self.wide else (3 if self.pixels == 3 else 2)
         moved = (4 if self.wide else 2) + 2 * self.pixels
-        unpacked = 0 if self.wide else 4
-        return Mix(other=unpacked, multiple=multiple, moved=moved, multiply_add=4 * self.pixels)
+        unpacked, words = 0 if self.wide else 4, int(self.few)  # of few bits one is loaded alone, in place of two
+        multiple, moved = multiple - words, moved - 2 * words
+        return Mix(unpacked, load=words, multiple=multiple, moved=moved, multiply_add=4 * self.pixels)
 
     @property
     def sums(self) -> Mix:
@@ -59,16 +65,22 @@ class Panel:
     @property
     def shares(self) -> Mix:
         """What is added to the sums of two channels whose weights are stored as so much less."""
-        return Mix(other=2 * self.pixels, load=1, multiple=1, moved=2) if self.shifted else Mix()
+        if self.own:
+            return Mix(other=3, load=2, multiple=1, moved=2, multiply_add=2 * self.pixels)
+        added = Mix(other=2 * self.pixels + self.few, load=1, multiple=1, moved=2)
+        return added if self.shifted or self.few else Mix()
+
+    @property
+    def share(self) -> Mix:
+        """The sums of columns of which that is made."""
+        each = Mix(other=3, load=self.pixels, load_next=self.pixels, multiply_add=2 * self.pixels)
+        return each.times(self.groups) if self.shifted or self.few else Mix()
 
     def channels(self, count: int) -> Mix:
         """A whole panel of so many, the last of which may have no partner."""
         pairs, odd = divmod(count, 2)
         found = (self.sums + self.outputs + self.shares).times(pairs) + (_CALL if pairs else Mix())
-        if self.shifted:
-            each = Mix(other=3, load=self.pixels, load_next=self.pixels, multiply_add=2 * self.pixels)
-            found += each.times(self.groups)
-        return found + (self._odd if odd else Mix())
+        return found + self.share + (self._odd if odd else Mix())
 
     @property
     def _odd(self) -> Mix:
@@ -82,7 +94,8 @@ class Panel:
         """A panel whose sums wait in memory for each of so many kernel rows."""
         kept = Mix(load=1, multiple=3, moved=2 + 4 * self.pixels, store=1, other=2, taken=1)
         pairs = -(-count // 2)
-        return ((self.sums + kept).times(pairs) + _CALL).times(rows) + _WAITING.times(self.pixels * count)
+        sums = (self.sums + self.shares + kept).times(pairs) + self.share + _CALL
+        return sums.times(rows) + _WAITING.times(self.pixels * count)
 
 
 def columns_mix(groups: int, width: int, channels: int, *, wide: bool) -> Mix:

@@ -20,7 +20,7 @@ from codegen.kernels.conv2d import inner_columns, is_pointwise
 from codegen.kernels.dsp.bounds import InBytes, in_bytes
 from codegen.kernels.dsp.factors import Factors, factors_of, with_line
 from codegen.kernels.dsp.panel_mix import Panel, cut, edge_mix, joined_mix, shared_mix, spread_mix
-from codegen.kernels.dsp.words import panel_words
+from codegen.kernels.dsp.words import few_words, panel_words
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant, filled, takes_one_product
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.sizes import PixelSizes
@@ -33,6 +33,10 @@ Node = NodeOf[Conv2D | Dense]
 _DSP, _WIDE = frozenset({"dsp"}), frozenset({"wide"})
 _MOST_PIXELS = 3
 _WORD = 4
+_FEW_BITS = 4
+"""What weights of few bits have that panels serve."""
+_HEAD_WORDS, _ALONE_WORDS = 5, 3
+"""Biases and factors: words of two channels, and of one without a partner."""
 _MOST_STRAIGHT = 32
 """Bytes that are widened without a loop."""
 _STRAIGHT_PIECES = range(8, 17)
@@ -50,7 +54,8 @@ Where the plan has the bytes to spare they are made whole all the same (`roomier
 class PanelContext(PixelSizes):
     """Literals of one layer: `groups` of four values a product, `piece` bytes in each piece of a column.
 
-    `shifted`: weights are bytes less a shift, and sums have the shift times the sum of their pixel's column.
+    `shifted`: weights are bytes less a shift, and sums have the shift times the sum of their pixel's column.  `few`:
+    they are fields of 4 bits, which are likewise 8 more; `own`: channels have zero points of their own.
     `odd_at`: where the weights of a channel without a partner begin, in words; 0 where there is none.
     """
 
@@ -62,6 +67,8 @@ class PanelContext(PixelSizes):
     width: int
     wide: bool
     shifted: bool
+    few: bool
+    own: bool
     odd_at: int
     rq: FastRequant
 
@@ -81,13 +88,24 @@ class PanelContext(PixelSizes):
     @property
     def kind(self) -> str:
         """Which panels it has beyond the usual ones."""
-        return "limited" if self.limited else "shifted" if self.shifted else ""
+        return "limited" if self.limited else "few" if self.few else "shifted" if self.shifted else ""
+
+    @property
+    def shares(self) -> str:
+        """What the sum of a pixel's column is multiplied by before it is added to its sums; empty where it is not."""
+        return ("1" if self.own else "-8") if self.few else "w_shift[0]" if self.shifted else ""
+
+    @property
+    def odd_words(self) -> str:
+        """What a channel without a partner is told of how its weights lie."""
+        return f"{int(self.own)}, " if self.few else "" if self.shifted else f"{int(self.wide)}, "
 
     @property
     def headers(self) -> tuple[str, ...]:
         """What it calls besides the kernel's."""
         if self.kind:
-            return (f"lam_armv7em_panel_{self.kind}.h",)
+            shares = ("lam_armv7em_panel_shifted.h",) if self.few else ()
+            return (f"lam_armv7em_panel_{self.kind}.h", *shares)
         return ("lam_armv7em_panel_wide.h",) if self.wide else ()
 
     def panels_mix(self, pixels: int) -> Mix:
@@ -97,7 +115,8 @@ class PanelContext(PixelSizes):
 
     def panel(self, pixels: int) -> Panel:
         """What one of so many pixels is, as far as its instructions go."""
-        return Panel(pixels, self.groups, self.wide, self.shifted, self.rq.form or "tflite", self.rq.saturate)
+        form = self.rq.form or "tflite"
+        return Panel(pixels, self.groups, self.wide, self.shifted, form, self.rq.saturate, self.few, self.own)
 
     def columns(self, pixels: int) -> Mix:
         """What makes those of a panel."""
@@ -106,7 +125,13 @@ class PanelContext(PixelSizes):
     @property
     def suffix(self) -> str:
         """What names of panels have behind their pixels."""
-        return f"{'w' if self.wide else ''}_{self.rq.form}_{self.rq.saturate}{'_shifted' if self.shifted else ''}"
+        tail = "_shifted" if self.shifted else "_own" if self.own else ""
+        return f"{self.letter}_{self.rq.form}_{self.rq.saturate}{tail}"
+
+    @property
+    def letter(self) -> str:
+        """What names of panels have for other weights than bytes."""
+        return "w" if self.wide else "q" if self.few else ""
 
 
 @record
@@ -187,7 +212,7 @@ class WindowPanelContext(PanelContext):
     @property
     def pass_words(self) -> int:
         """Words of weights for one kernel row."""
-        return self.groups * self.c_even * (2 if self.wide else 1)
+        return self.c_even // 2 * _group_words(self.groups, wide=self.wide, few=self.few, own=self.own)
 
     def spread_at(self, piece: int, pixels: int) -> int:
         """Words from the first piece of a column to another."""
@@ -290,23 +315,30 @@ class WindowPanelContext(PanelContext):
 
 def _sums(node: Node, wide: bool) -> tuple[Weighted, FastRequant] | None:
     """The node's sums, and how they are requantized; None where panels do not serve them."""
-    sums = weighted(node)
-    if sums is None or sums.bits or not sums.of_bytes(shifted=True) or node.op.requant is None:
+    sums = weighted(node, apart=not wide)
+    if sums is None or not sums.of_bytes(shifted=True) or node.op.requant is None:
+        return None
+    if sums.bits and (wide or not _is_few(sums) or not sums.fits_unsigned(_FEW_BITS)):
         return None
     takes = takes_one_product(node.op.requant, sums.reach)
     return (sums, fast_requant(node.op.requant, sums.reach)) if takes else None
 
 
-def assembly_sums(node: Node, *, wide: bool = False) -> InBytes | None:
-    """The same, requantized in assembly."""
+def _is_few(sums: Weighted) -> bool:
+    """Whether weights are stored in 4 bits."""
+    return sums.bits == _FEW_BITS
+
+
+def assembly_sums(node: Node, *, wide: bool = False, few: bool = False) -> InBytes | None:
+    """The same, requantized in assembly; `few`: weights may have 4 bits."""
     found = _sums(node, wide)
-    return found and _in_assembly(*found, wide=wide)
+    return _in_assembly(*found, wide=wide) if found and (few or not found[0].bits) else None
 
 
 def _in_assembly(sums: Weighted, rq: FastRequant, *, wide: bool) -> InBytes | None:
     """The form of the panels' own assembly, a line where there is one; None of shifts beside bounds of their own."""
     found = in_bytes(sums, rq)
-    if found.limits and _is_shifted(sums, wide=wide):
+    if found.limits and (sums.bits or _is_shifted(sums, wide=wide)):
         return None
     own = replace(found.rq, form="tflite") if found.rq.form == "low" else found.rq
     return replace(found, rq=with_line(found.sums, own, last_pair(len(sums.weights))))
@@ -323,21 +355,22 @@ def last_pair(channels: int) -> int:
 
 
 def _fit_pointwise(node: Node, wide: bool) -> Fit | None:
-    found = assembly_sums(node, wide=wide)
+    found = assembly_sums(node, wide=wide, few=True)
     if found is None or not is_pointwise(node.op):
         return None
     sums, rq = found.sums, found.rq
     y, piece = node.outs[0], node.ins[0].shape[-1]
     groups, width = -(-piece // 4), row_pixels(y.shape)
-    odd_at = _odd_at(y.shape[-1], groups, wide)
-    shifted = _is_shifted(sums, wide=wide)
-    k = PanelContext(sums.x.value, y.dtype.ctype, y.shape[-1], groups, piece, width, wide, shifted, odd_at, rq)
+    odd_at = _odd_at(y.shape[-1], _stored_words(sums, groups, wide=wide))
+    kind = _weights_kind(sums, wide=wide)
+    k = PanelContext(sums.x.value, y.dtype.ctype, y.shape[-1], groups, piece, width, *kind, odd_at, rq)
     columns = Scratch("columns", 8 * _MOST_PIXELS * groups, least=8 * _at_a_time(width) * groups)
     weights = stream(sums, rq, groups=groups, pieces=1, wide=wide)
-    params = (weights, _range(sums.op.requant), *found.limits, *(sums.shift_fields() if shifted else ()))
-    pixels = y.elements // k.c_out  # all in one call; one alone is for dense kernels, whose code is shorter
-    mix = k.panels_mix(pixels).times(width / pixels) if pixels > 1 else None
-    return Fit(k, params, (columns,), _why(node, k, 4 * groups), headers=k.headers, mix=mix, in_place=True)
+    params = (weights, _range(sums.op.requant), *found.limits, *(sums.shift_fields() if k.shifted else ()))
+    pixels = y.elements // k.c_out  # all in one call; one alone is for dense kernels of bytes, whose code is shorter
+    mix = k.panels_mix(pixels).times(width / pixels) if pixels > 1 or k.few else None
+    why = _why(node, k, 4 * groups) + sums.said
+    return Fit(k, params, (columns,), why, headers=k.headers, mix=mix, in_place=True)
 
 
 def _at_a_time(width: int) -> int:
@@ -360,7 +393,7 @@ def _fit_window(node: NodeOf[Conv2D], wide: bool, *, whole: bool = False) -> Fit
     headers = (*(("lam_gather.h",) if k.has_edges else ()), *(("lam_armv7em.h",) if k.in_words else ()))
     zero = sums.zero_fields(padded=k.has_edges)
     scratch = (Scratch("columns", 4 * k.column_words), Scratch("sums", 4 * k.sums_words), piece)
-    why = _why(node, k, 4 * k.groups * (k.kernel_h if k.by_row else 1))
+    why = _why(node, k, 4 * k.groups * (k.kernel_h if k.by_row else 1)) + sums.said
     if k.by_row:
         own = (*headers, *k.headers, *k.rq.headers)
         return Fit(k, (*_by_row_params(sums, k), *zero), scratch, why, headers=own, mix=k.mix)
@@ -394,10 +427,10 @@ def _window_context(
     whole = op.h.size * op.w.size * channels
     joined = whole if not by_row and -(-whole // 4) < apart else 0
     groups = apart // op.h.size if by_row else -(-whole // 4) if joined else apart
-    odd_at = 0 if by_row else _odd_at(y.shape[3], groups, wide)
+    odd_at = 0 if by_row else _odd_at(y.shape[3], _stored_words(sums, groups, wide=wide))
     return WindowPanelContext(
-        *(sums.x.value, y.dtype.ctype, y.shape[3], groups, taps * channels, y.shape[2], wide),
-        *(_is_shifted(sums, wide=wide), odd_at, rq),
+        *(sums.x.value, y.dtype.ctype, y.shape[3], groups, taps * channels, y.shape[2]),
+        *(*_weights_kind(sums, wide=wide), odd_at, rq),
         kernel_h=op.h.size,
         pieces=pieces,
         taps=taps,
@@ -413,12 +446,23 @@ def _window_context(
     )
 
 
-def _odd_at(channels: int, groups: int, wide: bool) -> int:
-    return channels // 2 * _pair_words(groups, wide) if channels % 2 else 0
+def _weights_kind(sums: Weighted, *, wide: bool) -> tuple[bool, bool, bool, bool]:
+    """Whether weights are widened, stored as so much less, of 4 bits, and with zero points of their own."""
+    return wide, _is_shifted(sums, wide=wide), _is_few(sums), sums.less is not None
 
 
-def _pair_words(groups: int, wide: bool) -> int:
-    return 5 + 2 * groups * (2 if wide else 1)
+def _group_words(groups: int, *, wide: bool, few: bool, own: bool) -> int:
+    """Words of the weights of two channels, with what says of their own zero points."""
+    return groups * (4 if wide else 1 if few else 2) + own
+
+
+def _stored_words(sums: Weighted, groups: int, *, wide: bool) -> int:
+    return _group_words(groups, wide=wide, few=_is_few(sums), own=sums.less is not None)
+
+
+def _odd_at(channels: int, pair: int) -> int:
+    """Where a channel without a partner begins, where the weights of two are so many words."""
+    return channels // 2 * (_HEAD_WORDS + pair) if channels % 2 else 0
 
 
 def _range(requant: Requant | None) -> Field:
@@ -429,22 +473,37 @@ def _range(requant: Requant | None) -> Field:
 def stream(sums: Weighted, rq: FastRequant, *, groups: int, pieces: int, wide: bool) -> Field:
     """Params `weights`: biases, weights, multipliers and shifts, in the order in which a panel reads them."""
     pairs, odd = divmod(len(sums.weights), 2)
-    size = pairs * _pair_words(groups, wide) + odd * (3 + groups * (2 if wide else 1))
-    about = "with biases and factors, in the order of lam_armv7em_panel.h"
+    pair = _stored_words(sums, groups, wide=wide)
+    alone = pair if _is_few(sums) else pair // 2
+    size = pairs * (_HEAD_WORDS + pair) + odd * (_ALONE_WORDS + alone)
+    about = f"with biases and factors, in the order of lam_armv7em_panel{'_few' if _is_few(sums) else ''}.h"
     return Field.later("weights", np.uint32, size, lambda: _streamed(sums, rq, pieces, wide=wide), about)
 
 
 def _streamed(sums: Weighted, rq: FastRequant, pieces: int, *, wide: bool) -> Array:
     count = len(sums.weights)
-    stored = sums.weights if wide else sums.shifted_weights()
-    found, weights, paired = factors_of(sums, rq, last_pair(count)), stored.reshape(count, -1), count // 2 * 2
+    found, paired = factors_of(sums, rq, last_pair(count)), count // 2 * 2
     parts = []
     for together, channels in ((2, slice(paired)), (1, slice(paired, None))):
         own = Factors(found.bias[channels], found.multiplier[channels], found.place[channels])
         if len(own.bias):
-            words = panel_words(weights[channels], pieces, together, wide=wide)
+            words = _words(sums, channels, pieces, together, wide=wide)
             parts.append(_together(words, own, together, lined=rq.form == "lined"))
     return np.concatenate(parts)
+
+
+def _words(sums: Weighted, channels: slice, pieces: int, together: int, *, wide: bool) -> Array:
+    """The weights of channels as words, uint32 [turns, words], behind what says of their own zero points."""
+    stored = sums.weights if wide else sums.shifted_weights()
+    rows = stored.reshape(len(stored), -1)[channels]
+    if not _is_few(sums):
+        return panel_words(rows, pieces, together, wide=wide)
+    words = few_words(rows, pieces, together)
+    if sums.less is None:
+        return words
+    more = sums.less[channels].astype(np.int64).reshape(-1, together) - (1 << (_FEW_BITS - 1))
+    own = ((more & 0xFFFF) << 16 * np.arange(together)).sum(axis=1, keepdims=True)
+    return np.concatenate((own.astype(np.uint32), words), axis=1)
 
 
 def _together(words: Array, own: Factors, together: int, *, lined: bool) -> Array:
@@ -468,15 +527,19 @@ def factor_words(own: Factors, together: int, *, lined: bool) -> Array:
 
 def _by_row_params(sums: Weighted, k: WindowPanelContext) -> tuple[Field, ...]:
     def words() -> Array:
-        rows = filled(sums.weights, k.c_even).reshape(k.c_even, k.kernel_h, -1)
-        passes = [panel_words(rows[:, i], k.pieces, 2, wide=k.wide) for i in range(k.kernel_h)]
-        return np.concatenate(passes).reshape(-1)
+        whole = replace(sums, weights=filled(sums.weights, k.c_even), less=_filled_less(sums, k.c_even))
+        rows = (replace(whole, weights=whole.weights[:, i : i + 1]) for i in range(k.kernel_h))
+        return np.concatenate([_words(row, slice(None), k.pieces, 2, wide=k.wide) for row in rows]).reshape(-1)
 
     return (
         Field.later("weights", np.uint32, k.kernel_h * k.pass_words, words, "in the order of lam_armv7em_panel.h"),
         Field.later("bias", np.int32, k.c_even, lambda: filled(sums.folded, k.c_even), FOLDED),
         *fast_fields(sums.op.requant, sums.reach, k.c_even),
     )
+
+
+def _filled_less(sums: Weighted, channels: int) -> Array | None:
+    return None if sums.less is None else filled(sums.less, channels)
 
 
 def _why(node: Node, k: PanelContext, values: int) -> str:

@@ -47,6 +47,18 @@ def panel_words(weights: Array, pieces: int, together: int, *, wide: bool) -> Ar
     return np.ascontiguousarray(words).astype(np.uint32).reshape(channels // together, -1)
 
 
+def few_words(weights: Array, pieces: int, together: int) -> Array:
+    """Weights of 4 bits [channels, taps] as words of lam_armv7em_panel_few.h, uint32 [turns, words]; as `panel_words`.
+
+    A word has the next four of both channels, or those of one alone.
+    """
+    channels = weights.shape[0]
+    fours = filled_to(weights.reshape(channels, pieces, -1), 4, axis=2).reshape(channels // together, together, -1, 4)
+    fields = (fours.transpose(0, 2, 1, 3).astype(np.int64) + 8 & 15).astype(np.uint32)
+    places = 8 * np.arange(together)[:, None] + np.array([0, 4, 16, 20])
+    return np.ascontiguousarray((fields << places.astype(np.uint32)).sum(axis=(-2, -1)).astype(np.uint32))
+
+
 def pack_few(weights: Array, pieces: int, together: int, passes: int, bits: int) -> Array:
     """Weights of few bits as words of lam_armv7em_few.h, in the same order, uint32.
 

@@ -386,35 +386,36 @@ LAM_INLINE void lam_panel_odd(const lam_panel *panel, const uint32_t *w, uint8_t
 #define LAM_SUMS_1 "{r8, r11}"
 #define LAM_SUMS_2 "{r8, r9, r11, r12}"
 #define LAM_SUMS_3 "{r8, r9, r10, r11, r12, lr}"
-#define LAM_PANEL_SUMS_OF(pixels) \
+#define LAM_PANEL_SUMS_ASM(pixels, places, first, next, bytes, frame, kept) \
     do { \
-        register const lam_panel *panel_ __asm__("r0") = panel; \
+        register const void *panel_ __asm__("r0") = panel; \
         register int32_t *sums_ __asm__("r1") = sums; \
         __asm__ volatile("push {r7}\n\t" \
-                         "sub sp, sp, #28\n\t" \
-                         "ldmia r0, {r2, r3, r4, r5, r6}\n\t" \
-                         "movs r7, #4 * " LAM_PIXELS_##pixels "\n\t" \
+                         "sub sp, sp, #" frame "\n\t" kept "ldmia r0, {r2, r3, r4, r5, r6}\n\t" \
+                         "movs r7, #4 * " pixels "\n\t" \
                          "mla r5, r5, r7, r1\n\t" \
                          "str r1, [sp]\n\t" \
                          "str r5, [sp, #4]\n\t" \
-                         LAM_PANEL_PLACES(LAM_PIXELS_##pixels, LAM_BYTES_##pixels) \
+                         LAM_PANEL_PLACES(pixels, bytes) \
                          "mov r1, r3\n" \
                          "1:\n\t" \
                          "ldr r7, [sp]\n\t" \
                          "ldr r0, [sp, #16]\n\t" \
-                         "ldmia r7, " LAM_SUMS_##pixels "\n\t" \
-                         LAM_PANEL_TURNS(LAM_NEXT_##pixels, LAM_NEXT_##pixels) \
+                         "ldmia r7, " places "\n\t" \
+                         LAM_PANEL_TURNS(first, next) \
                          "ldrd r7, r2, [sp]\n\t" \
-                         "stmia r7!, " LAM_SUMS_##pixels "\n\t" \
+                         "stmia r7!, " places "\n\t" \
                          "str r7, [sp]\n\t" \
                          "cmp r7, r2\n\t" \
                          "bne.w 1b\n\t" \
-                         "add sp, sp, #28\n\t" \
+                         "add sp, sp, #" frame "\n\t" \
                          "pop {r7}\n\t" \
                          : "+r"(panel_), "+r"(sums_) \
                          : \
                          : "r2", "r3", "r4", "r5", "r6", "r8", "r9", "r10", "r11", "r12", "lr", "cc", "memory"); \
     } while (0)
+#define LAM_PANEL_SUMS_OF(pixels) \
+    LAM_PANEL_SUMS_ASM(LAM_PIXELS_##pixels, LAM_SUMS_##pixels, LAM_NEXT_##pixels, LAM_NEXT_##pixels, LAM_BYTES_##pixels, "28", "")
 #else
 /* The shift of a channel, or its addend. */
 static inline int32_t lam_panel_place(uint32_t word, int32_t channel, int mode)
@@ -423,6 +424,18 @@ static inline int32_t lam_panel_place(uint32_t word, int32_t channel, int mode)
         return (int32_t)((word >> (8 * channel)) & 0xFFu);
     }
     return lam_low((channel == 0) ? word : word >> 16);
+}
+
+/* Stores the bytes of two channels' sums, whose factors are at w; returns whether they are the last. */
+static inline int lam_panel_store(const lam_panel *panel, const uint32_t *w, const int32_t *sums, uint8_t *y, int32_t pixels,
+                                  int mode, int type)
+{
+    for (int32_t j = 0; j < 2 * pixels; j++) {
+        const int32_t channel = j / pixels;
+        y[(j % pixels) * panel->channels + channel] =
+            lam_panel_byte(sums[j], w[channel], lam_panel_place(w[2], channel, mode), panel->centre, mode, type);
+    }
+    return (mode == LAM_PANEL_LINED) ? (w[2] & 1u) != 0u : (w[2] >> 31) != 0u;
 }
 
 /* `more` is added to the sums of each pixel. */
@@ -436,12 +449,7 @@ static inline void lam_panel_plain_and(const lam_panel *panel, const int32_t *mo
             sums[j] = (int32_t)w[j / pixels] + more[j % pixels];
         }
         w = lam_panel_add(panel, w + 2, sums, pixels, 2, wide);
-        for (int32_t j = 0; j < 2 * pixels; j++) {
-            const int32_t channel = j / pixels;
-            y[(j % pixels) * panel->channels + channel] =
-                lam_panel_byte(sums[j], w[channel], lam_panel_place(w[2], channel, mode), panel->centre, mode, type);
-        }
-        last = (mode == LAM_PANEL_LINED) ? (w[2] & 1u) != 0u : (w[2] >> 31) != 0u;
+        last = lam_panel_store(panel, w, sums, y, pixels, mode, type);
     }
 }
 

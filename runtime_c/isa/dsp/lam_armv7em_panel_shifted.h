@@ -74,10 +74,11 @@ LAM_INLINE void lam_panel_odd_shifted(const lam_panel_shifted *panel, const uint
     "ldr r2, [sp, #28]\n\t" \
     "add.w r8, r8, r2\n\t" \
     "add.w r11, r11, r2\n\t"
+#define LAM_PANEL_MORE "ldrd r2, r3, [r0, #20]\n\tldr r4, [r0, #28]\n\tstrd r2, r3, [sp, #28]\n\tstr r4, [sp, #36]\n\t"
 #define LAM_PANEL_SHIFTED_OF(pixels, mode, type) \
     LAM_PANEL_ASM(LAM_PIXELS_##pixels, LAM_MORE_##pixels LAM_NEXT_##pixels, LAM_NEXT_##pixels, LAM_BYTES_##pixels, \
                   LAM_STORES_##pixels(LAM_BYTE_##mode, LAM_SATURATE_##type, LAM_BEFORE_##mode, LAM_BETWEEN_##mode), "40", \
-                  "ldrd r2, r3, [r0, #20]\n\tldr r4, [r0, #28]\n\tstrd r2, r3, [sp, #28]\n\tstr r4, [sp, #36]\n\t")
+                  LAM_PANEL_MORE)
 #else
 #define LAM_PANEL_SHIFTED_OF(pixels, mode, type) \
     lam_panel_plain_and(&panel->panel, panel->more, y, pixels, 0, LAM_PANEL_##mode, LAM_PANEL_##type)

@@ -52,6 +52,7 @@ def dense(mode: Mode, bits: int) -> Iterator[Case]:
     for name, dtype, pixels, n_in, n_out in (
         ("one", S8, 1, 64, 12),
         ("one_odd", U8, 1, 29, 7),
+        ("one_rest", U8, 1, 64, 2),
         ("some", S8, 5, 32, 16),
         ("some_odd", U8, 3, 19, 9),
         ("words", S16, 2, 20, 6),

@@ -1,0 +1,117 @@
+"""Panels of assembly on weights of 4 bits (runtime_c/isa/dsp/lam_armv7em_panel_few.h) on the emulated Cortex-M4.
+
+Beside them dense layers of one pixel, whose inputs are widened where they lie (lam_armv7em_few_direct.h).
+
+Every number of groups that a turn can begin with, of pixels and of channels, every mode and type, whole columns and a
+kernel row at a time, with zero points of their own and without.  Their portable twins are compared with golden as all
+other kernels are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from codegen.ir.graph import Graph
+from codegen.ir.quant import DType, Mode, Quant
+from codegen.ir.shape import Window
+from codegen.kernels import find_form
+from codegen.ops import Conv2D
+from tests.contract.cases.packed import few
+from tests.contract.test_panels import equals_golden, without
+from tests.support.graphs import Sketch, random_array, spread_requant
+
+PANELS = without("blocked_conv", "dsp_pointwise", "dsp_conv2d", "dsp_dense")
+ALONE = without("blocked_conv", "dsp_panels", "dsp_dense")
+ONE, SAME = Window(1), Window(3, 1, 1, 1, 1)
+
+
+def layer(s: Sketch, x: str, outputs: int, window: tuple[Window, Window], mode: Mode, y: DType, *, apart: bool) -> str:
+    """A convolution by numbers of 4 bits; `apart`: and a number of each output more."""
+    kind = s.values[x].type
+    more = np.arange(outputs).reshape(-1, 1, 1, 1) % 9 * apart
+    weights = (few(4, outputs, window[0].size, window[1].size, kind.shape[3]) + more).astype(np.int8)
+    held, bias = s.const(weights), s.const(random_array(s.rng, (outputs,), DType.S8).astype(np.int32))
+    s.values[held] = replace(s.values[held], type=replace(s.values[held].type, bits=4, apart=apart))
+    zero = 3 + (128 if y is DType.U8 else 0)
+    requant = spread_requant(mode, weights, y, zero)
+    op = Conv2D(*window, 1, 129 if kind.dtype is DType.U8 else -7, requant, y, Quant(1.0, zero))
+    return s.apply(op, x, held, bias)
+
+
+def layers(s: Sketch) -> Iterator[str]:
+    """Groups of a turn; widths and channels; windows of whole columns, put together, dilated, and row by row."""
+    for groups, apart in product(range(1, 20), (False, True)):
+        x = s.input((1, 1, 5, 4 * groups - groups % 4), name=f"g{groups}_{apart}")
+        yield layer(s, x, 4, (ONE, ONE), "tflite", DType.S8, apart=apart)
+    for width, outputs, apart in product(range(1, 7), (1, 2, 5), (False, True)):
+        kind = DType.U8 if outputs == 2 else DType.S8
+        x = s.input((1, 2, width, 6), kind, name=f"w{width}_{outputs}_{apart}")
+        yield layer(s, x, outputs, (ONE, ONE), "single", DType.S8, apart=apart)
+        yield layer(s, x, outputs, (SAME, SAME), "tflite", DType.U8, apart=apart)
+    for width, apart in product((1, 2, 3, 6), (False, True)):
+        deep = s.input((1, 3, width, 72), name=f"deep{width}_{apart}")
+        yield layer(s, deep, 5, (SAME, SAME), "single", DType.S8, apart=apart)
+        yield layer(s, deep, 2, (SAME, Window(3, 1, 2, 2, 2)), "tflite", DType.U8, apart=apart)
+
+
+@cache
+def panels() -> Graph:
+    s = Sketch("kernels")
+    return s.graph(*layers(s))
+
+
+def test_panels_serve_all_of_them_in_half_the_bytes() -> None:
+    graph = panels()
+    forms = [find_form(graph.view(node), "armv7em", PANELS.table) for node in graph.nodes]
+    assert {form.kernel for form in forms if form} == {"dsp_panels", "dsp_window_panels"}
+    contexts = [form.context for form in forms if form]
+    assert all(k.few and "weights of 4 bits" in form.why for k, form in zip(contexts, forms, strict=True) if form)
+    assert {k.own for k in contexts} == {False, True}
+    assert {getattr(k, "by_row", False) for k in contexts} == {False, True}
+    assert {k.rq.form for k in contexts} >= {"lined", "tflite"}
+    for node, k, form in zip(graph.nodes, contexts, forms, strict=True):
+        assert form is not None
+        (weights,) = (field for field in form.params if field.name == "weights")
+        rows, pairs = (k.kernel_h if getattr(k, "by_row", False) else 1), -(-k.c_out // 2)
+        most = rows * pairs * (5 + k.own + k.groups)
+        assert weights.size <= most, node.name
+
+
+@pytest.mark.parametrize("defined", [{}, {"LAM_SMALL": "1"}])
+def test_panels_of_assembly_equal_golden(defined: dict[str, str], tmp_path: Path) -> None:
+    equals_golden(panels(), "armv7em", defined, tmp_path, PANELS)
+
+
+@cache
+def dense() -> Graph:
+    """Every rest of four channels, of eights of inputs that one turn of the loop takes, signed and not."""
+    s = Sketch("kernels")
+    made = []
+    for eights, outputs, apart in product((1, 3, 4, 6), (1, 2, 3, 4, 9), (False, True)):
+        kind = DType.U8 if eights % 2 else DType.S8
+        x = s.input((1, 1, 1, 8 * eights), kind, name=f"d{eights}_{outputs}_{apart}")
+        made.append(layer(s, x, outputs, (ONE, ONE), "single" if apart else "tflite", DType.S8, apart=apart))
+    return s.graph(*made)
+
+
+def test_dense_layers_store_no_channels_that_they_have_not() -> None:
+    graph = dense()
+    for node in graph.nodes:
+        view = graph.view(node)
+        form = find_form(view, "armv7em", ALONE.table)
+        assert form is not None
+        assert form.kernel == "dsp_few_dense"
+        (weights,) = (field for field in form.params if field.name == "weights")
+        assert weights.nbytes == view.ins[1].elements // 2
+
+
+@pytest.mark.parametrize("defined", [{}, {"LAM_SMALL": "1"}])
+def test_dense_layers_equal_golden(defined: dict[str, str], tmp_path: Path) -> None:
+    equals_golden(dense(), "armv7em", defined, tmp_path, ALONE)

@@ -10,12 +10,15 @@ from __future__ import annotations
 import numpy as np
 
 from codegen.float32.arrays import BoolArray, Float32Array, Int64Array, by_blocks, by_pairs
+from codegen.float32.error_function import erf_far, erf_slope
 from codegen.float32.exponential import LOG2_E, decay, exp2_fraction, in_octaves, sigmoid
-from codegen.float32.fixed import leading_zeros_64, polynomial, reciprocal, scaled, signed
+from codegen.float32.fixed import leading_zeros_64, polynomial, reciprocal, scaled, signed, square
 from codegen.float32.words import INFINITY, LEAST_NORMAL, SIGN, exponent_of, from_bits, mantissa_of, parts
 
 HALF = 0x32800000  # 2^-26: below it the share of gelu and gelu_tanh is 1/2
-GELU_ALL = 0x40C00000  # 6: from here on gelu is x
+GELU_ALL = 0x40B50000  # 5.65625: from here on gelu is x
+ROOT_OF_TWO = 0x3FB504F4  # the first number above it
+HALF_ROOT, ROOT = 1518500250, 3037000500  # sqrt(1/2) and sqrt(2) in Q31
 GELU_LEAST = 0x41680000  # 14.5: below -14.5 gelu is less than half the least denormal number
 TANH_LEAST = 0x41300000  # 11, likewise
 MISH_LEAST = 0x42E00000  # 112, likewise
@@ -23,9 +26,6 @@ ONE_AND_A_HALF = 3 << 27  # in Q28
 LINEAR, CUBIC = 158206542714, 3537102779  # sqrt(8 / pi) * log2(e) in Q36; that times 0.044715 in Q35
 _TAIL = np.array(
     [
-        [974513524, -183726959, 27582814, -3540305, 403321, -41889, 3997],
-        [815194302, -137756040, 19017508, -2275610, 243813, -23954, 2173],
-        [1289488607, -373163828, 91217869, -19693726, 3854580, -703811, 118365],
         [991108033, -237279513, 49738661, -9410748, 1638142, -268363, 40928],
         [795563942, -160603578, 29181429, -4872269, 757992, -111864, 15514],
         [659930046, -114300723, 18197100, -2701105, 377616, -50431, 6381],
@@ -94,23 +94,38 @@ def mish(x: Float32Array) -> Float32Array:
     return np.where(size >= MISH_LEAST, _ended(x), result)
 
 
-@by_blocks
-def gelu(x: Float32Array) -> Float32Array:
-    """The product x * P(x), P the normal distribution.
+def _half_erf(size: Int64Array) -> Int64Array:
+    """Half of erf(|x| / sqrt(2)) in Q31: a polynomial in x * x below sqrt(2), then one on each of six intervals."""
+    near, far = np.clip(size, HALF, ROOT_OF_TWO - 1), np.clip(size, ROOT_OF_TWO, GELU_ALL - 1)
+    slope = (erf_slope(square(near, 1) << 1) * HALF_ROOT) >> 30
+    small = (((mantissa_of(near) << 8) >> -exponent_of(near)) * slope) >> 32
+    return np.where(size < ROOT_OF_TWO, small, erf_far(((mantissa_of(far) << (exponent_of(far) + 5)) * ROOT) >> 31))
 
-    P(-y) is e^(-y^2 / 2) times a smooth function: a polynomial on each quarter of an octave of y + 1.5.
+
+def _tail(size: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """P(-y) as octaves and a part, y = |x| of 1.4 .. 14.5: e^(-y^2 / 2), and a smooth function of y.
+
+    That function is a polynomial on each quarter of an octave of y + 1.5, and has the octave's factor in it.
     """
-    sign, size = parts(x)
-    some = np.clip(size, HALF, GELU_LEAST)
+    some = np.clip(size, ROOT_OF_TWO, GELU_LEAST - 1)
     m, exponent = mantissa_of(some), exponent_of(some)
     moved = ((m << 8) >> (3 - exponent)) + ONE_AND_A_HALF
     zeros = leading_zeros_64(moved) - 32
     top = moved << zeros
-    tail = polynomial(list(_TAIL[(top >> 29) - 4 * zeros + 6].T), signed((top << 3) ^ SIGN))
-    octaves = np.maximum(_by_factor(m * m, LOG2_E, 30 - 2 * exponent), 1) + ((3 - zeros) << 32)
-    part = np.where(sign != 0, tail, SIGN - ((decay(octaves) * tail) >> 31))
-    result = np.where(size < HALF, np.float32(0.5) * x, _share(x, sign != 0, octaves, part))
-    return np.where(size >= np.where(sign != 0, GELU_LEAST, GELU_ALL), _ended(x), result)
+    part = polynomial(list(_TAIL[(top >> 29) - 4 * zeros + 3].T), signed((top << 3) ^ SIGN))
+    return _by_factor(m * m, LOG2_E, 30 - 2 * exponent) + ((3 - zeros) << 32), part
+
+
+@by_blocks
+def gelu(x: Float32Array) -> Float32Array:
+    """The product x * P(x), P the normal distribution: (1 + erf(x / sqrt(2))) / 2, which cancels far below 0."""
+    sign, size = parts(x)
+    below, half_erf = sign != 0, _half_erf(size)
+    falls = below & (size >= ROOT_OF_TWO)
+    octaves, part = _tail(size)
+    part = np.where(falls, part, (1 << 30) + np.where(below, -half_erf, half_erf))
+    result = np.where(size < HALF, np.float32(0.5) * x, _share(x, falls, octaves, part))
+    return np.where(size >= np.where(below, GELU_LEAST, GELU_ALL), _ended(x), result)
 
 
 @by_blocks

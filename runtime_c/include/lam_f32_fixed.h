@@ -104,7 +104,7 @@ static inline float lam_f32_from_fixed(uint32_t sign, uint64_t value, int32_t fr
     return lam_f32_from_bits(sign | lam_f32_pack(63 - zeros - fraction_bits, (uint32_t)((value << zeros) >> 33)));
 }
 
-/* x * x in Q(30 - 2 * at), for a normal x below 2^at; at is 0 or -1.  0 where x is below 2^-15. */
+/* x * x in Q(30 - 2 * at), for a normal x below 2^at; at is -1, 0 or 1.  0 where x is below 2^-15. */
 static inline int32_t lam_f32_fixed_square(uint32_t size, int32_t at)
 {
     const int32_t right = 2 * (at - 1 - lam_f32_exponent(size));

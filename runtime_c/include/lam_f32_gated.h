@@ -9,6 +9,7 @@
 #ifndef LAM_F32_GATED_H
 #define LAM_F32_GATED_H
 
+#include "lam_f32_erf.h"
 #include "lam_f32_exp.h"
 
 /* A product of two mantissas, 48 bits, times a factor of 32 bits, shifted to the right by 16 and so many more. */
@@ -75,13 +76,28 @@ static inline float lam_f32_mish(float x)
     return lam_f32_share(bits, below, octaves, upper);
 }
 
-/* e^(y * y / 2) times P(-y) in Q31, of an interval of y: a quarter of an octave of y + 1.5, times the octave. */
-static inline uint32_t lam_f32_gelu_tail(uint32_t interval, int32_t at)
+/* Half of erf(|x| / sqrt(2)) in Q31, for |x| of 2^-26 .. 5.65625. */
+static inline uint32_t lam_f32_half_erf(uint32_t size)
 {
-    static const int32_t c[14][7] = {{974513524, -183726959, 27582814, -3540305, 403321, -41889, 3997},
-                                     {815194302, -137756040, 19017508, -2275610, 243813, -23954, 2173},
-                                     {1289488607, -373163828, 91217869, -19693726, 3854580, -703811, 118365},
-                                     {991108033, -237279513, 49738661, -9410748, 1638142, -268363, 40928},
+    const uint32_t m = lam_f32_mantissa(size);
+    const int32_t exponent = lam_f32_exponent(size);
+    uint32_t slope;
+
+    if (size >= 0x3FB504F4u) { /* sqrt(2) */
+        return lam_f32_erf_far((uint32_t)(((uint64_t)(m << (exponent + 5)) * 3037000500u) >> 31)); /* sqrt(2) in Q31 */
+    }
+    slope = (uint32_t)lam_f32_erf_slope(lam_f32_fixed_square(size, 1) * 2);
+    slope = (uint32_t)(((uint64_t)slope * 1518500250u) >> 30); /* sqrt(1/2) in Q31 */
+    return (uint32_t)(((uint64_t)((m << 8) >> -exponent) * slope) >> 32);
+}
+
+/* x * P(x), P the normal distribution, for x of -14.5 .. -sqrt(2).
+ *
+ * P(-y) is e^(-y^2 / 2) times a smooth function: a polynomial on each quarter of an octave of y + 1.5, which has the
+ * octave's factor in it. */
+static inline float lam_f32_gelu_tail(uint32_t bits)
+{
+    static const int32_t c[11][7] = {{991108033, -237279513, 49738661, -9410748, 1638142, -268363, 40928},
                                      {795563942, -160603578, 29181429, -4872269, 757992, -111864, 15514},
                                      {659930046, -114300723, 18197100, -2701105, 377616, -50431, 6381},
                                      {1043796868, -295497581, 78652219, -19844040, 4777221, -1125989, 249791},
@@ -92,35 +108,35 @@ static inline uint32_t lam_f32_gelu_tail(uint32_t interval, int32_t at)
                                      {713708262, -147095418, 30010210, -6062049, 1212950, -244533, 48021},
                                      {591572622, -101382075, 17251427, -2915038, 489233, -82544, 13669},
                                      {504946104, -74007559, 10790184, -1565049, 225854, -32721, 4675}};
+    const uint32_t size = LAM_F32_SIZE(bits), m = lam_f32_mantissa(size);
+    const int32_t exponent = lam_f32_exponent(size);
+    uint32_t moved = ((m << 8) >> (3 - exponent)) + ((uint32_t)3 << 27); /* y + 1.5 in Q28 */
+    const int32_t zeros = lam_f32_zeros(moved);
+    int64_t octaves;
 
-    return (uint32_t)lam_f32_polynomial_6(c[interval], at);
+    moved <<= zeros;
+    octaves = (int64_t)lam_f32_by_factor((uint64_t)m * m, LAM_F32_LOG2_E, 30 - 2 * exponent) + (int64_t)((uint64_t)(3 - zeros) << 32);
+    return lam_f32_share(bits, 1u, octaves,
+                         (uint32_t)lam_f32_polynomial_6(c[(moved >> 29) + 3u - 4u * (uint32_t)zeros], (int32_t)((moved << 3) ^ LAM_F32_SIGN)));
 }
 
-/* x * P(x), P the normal distribution. */
+/* x * P(x), P the normal distribution: (1 + erf(x / sqrt(2))) / 2, which cancels far below 0. */
 static inline float lam_f32_gelu(float x)
 {
-    const uint32_t bits = lam_f32_bits(x), size = LAM_F32_SIZE(bits), sign = bits & LAM_F32_SIGN, m = lam_f32_mantissa(size);
-    const int32_t exponent = lam_f32_exponent(size);
-    uint32_t moved, tail;
-    int64_t octaves;
-    int32_t zeros;
+    const uint32_t bits = lam_f32_bits(x), size = LAM_F32_SIZE(bits), sign = bits & LAM_F32_SIGN;
+    uint32_t half_erf;
 
-    if (size >= ((sign != 0u) ? 0x41680000u : 0x40C00000u)) { /* 14.5, 6 */
+    if (size >= ((sign != 0u) ? 0x41680000u : 0x40B50000u)) { /* 14.5, 5.65625 */
         return lam_f32_ended(x);
     }
     if (size < 0x32800000u) { /* 2^-26 */
         return 0.5f * x;
     }
-    moved = ((m << 8) >> (3 - exponent)) + ((uint32_t)3 << 27); /* |x| + 1.5 in Q28 */
-    zeros = lam_f32_zeros(moved);
-    moved <<= zeros;
-    tail = lam_f32_gelu_tail((moved >> 29) + 6u - 4u * (uint32_t)zeros, (int32_t)((moved << 3) ^ LAM_F32_SIGN));
-    octaves = (int64_t)lam_f32_by_factor((uint64_t)m * m, LAM_F32_LOG2_E, 30 - 2 * exponent);
-    octaves = ((octaves > 0) ? octaves : 1) + (int64_t)((uint64_t)(3 - zeros) << 32);
-    if (sign == 0u) {
-        tail = LAM_F32_SIGN - (uint32_t)(((uint64_t)lam_f32_decay(octaves) * tail) >> 31);
+    if (sign != 0u && size >= 0x3FB504F4u) { /* sqrt(2) */
+        return lam_f32_gelu_tail(bits);
     }
-    return lam_f32_share(bits, sign, octaves, tail);
+    half_erf = lam_f32_half_erf(size);
+    return lam_f32_share(bits, 0u, 0, ((uint32_t)1 << 30) + ((sign != 0u) ? 0u - half_erf : half_erf));
 }
 
 /* x / (1 + e^-z), z = sqrt(8 / pi) * (x + 0.044715 * x^3), which is Gelu by tanh of z / 2. */

@@ -13,7 +13,7 @@ from codegen.float32.arrays import BoolArray, Float32Array, Int64Array, by_block
 from codegen.float32.error_function import erf_far, erf_slope
 from codegen.float32.exponential import LOG2_E, decay, exp2_fraction, in_octaves, sigmoid
 from codegen.float32.fixed import leading_zeros_64, polynomial, reciprocal, scaled, signed, square
-from codegen.float32.words import INFINITY, LEAST_NORMAL, SIGN, exponent_of, from_bits, mantissa_of, parts
+from codegen.float32.words import INFINITY, LEAST_NORMAL, NAN, SIGN, bits_of, exponent_of, from_bits, mantissa_of, parts
 
 HALF = 0x32800000  # 2^-26: below it the share of gelu and gelu_tanh is 1/2
 GELU_ALL = 0x40B50000  # 5.65625: from here on gelu is x
@@ -58,8 +58,10 @@ def _share(x: Float32Array, falls: BoolArray, octaves: Int64Array, part: Int64Ar
 
 
 def _ended(x: Float32Array) -> Float32Array:
-    """Itself above 0, x * 0 below."""
-    return np.where(x > 0, x, x * np.float32(0))
+    """Itself above 0, times 0 below: -0, or NaN of -infinity."""
+    bits = bits_of(x)
+    below = np.where((bits & ~SIGN) < INFINITY, SIGN, NAN)
+    return from_bits(np.where(bits <= INFINITY, bits, below))
 
 
 @by_pairs
@@ -72,7 +74,8 @@ def swish(x: Float32Array, alpha: Float32Array) -> Float32Array:
     product = mantissa_of(sizes) * mantissa_of(factors)
     octaves = _by_factor(product, LOG2_E, 29 - np.where(plain, 0, exponent))
     result = _share(x, signs != flips, octaves, reciprocal(decay(octaves)))
-    return np.where(plain, x * sigmoid(alpha * x), result)
+    with np.errstate(all="ignore"):
+        return np.where(plain, x * sigmoid(alpha * x), result)
 
 
 @by_blocks

@@ -31,10 +31,11 @@ static inline float lam_f32_share(uint32_t bits, uint32_t falls, int64_t octaves
     return lam_f32_from_bits((bits & LAM_F32_SIGN) | lam_f32_scaled(LAM_F32_SIZE(bits), exponent, part));
 }
 
-/* x above 0, x * 0 below: -0, or NaN of -infinity. */
-static inline float lam_f32_ended(float x)
+/* The number of these bits above 0, and times 0 below: -0, or NaN of -infinity. */
+static inline float lam_f32_ended(uint32_t bits)
 {
-    return (x > 0.0f) ? x : x * 0.0f;
+    const uint32_t below = (LAM_F32_SIZE(bits) < LAM_F32_INFINITY) ? LAM_F32_SIGN : LAM_F32_NAN;
+    return lam_f32_from_bits((bits <= LAM_F32_INFINITY) ? bits : below);
 }
 
 /* x / (1 + e^-(alpha * x)): the product of both mantissas is exact. */
@@ -61,7 +62,7 @@ static inline float lam_f32_mish(float x)
     int32_t zeros;
 
     if (size >= 0x42E00000u) { /* 112 */
-        return lam_f32_ended(x);
+        return lam_f32_ended(bits);
     }
     if (size < 0x00800000u) {
         return 0.6f * x;
@@ -127,7 +128,7 @@ static inline float lam_f32_gelu(float x)
     uint32_t half_erf;
 
     if (size >= ((sign != 0u) ? 0x41680000u : 0x40B50000u)) { /* 14.5, 5.65625 */
-        return lam_f32_ended(x);
+        return lam_f32_ended(bits);
     }
     if (size < 0x32800000u) { /* 2^-26 */
         return 0.5f * x;
@@ -148,7 +149,7 @@ static inline float lam_f32_gelu_tanh(float x)
     int64_t octaves;
 
     if (size >= 0x41300000u) { /* 11 */
-        return lam_f32_ended(x);
+        return lam_f32_ended(bits);
     }
     if (size < 0x32800000u) { /* 2^-26 */
         return 0.5f * x;

@@ -65,7 +65,8 @@ static inline float lam_f32_expm1(float x)
         return x;
     }
     if (size > 0x42B17217u) { /* 88.72283 */
-        return (size > LAM_F32_INFINITY) ? lam_f32_from_bits(LAM_F32_NAN) : (sign != 0u) ? -1.0f : lam_f32_from_bits(LAM_F32_INFINITY);
+        const uint32_t end = (sign != 0u) ? sign | LAM_F32_ONE : LAM_F32_INFINITY;
+        return lam_f32_from_bits((size > LAM_F32_INFINITY) ? LAM_F32_NAN : end);
     }
     if (size < 0x3F000000u) { /* 1/2 */
         const int32_t fixed = (int32_t)((lam_f32_mantissa(size) << 8) >> (-1 - lam_f32_exponent(size)));

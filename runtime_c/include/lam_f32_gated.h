@@ -113,12 +113,13 @@ static inline float lam_f32_gelu_tail(uint32_t bits)
     const int32_t exponent = lam_f32_exponent(size);
     uint32_t moved = ((m << 8) >> (3 - exponent)) + ((uint32_t)3 << 27); /* y + 1.5 in Q28 */
     const int32_t zeros = lam_f32_zeros(moved);
-    int64_t octaves;
+    const int64_t octaves = (int64_t)lam_f32_by_factor((uint64_t)m * m, LAM_F32_LOG2_E, 30 - 2 * exponent);
+    const int32_t *quarter;
 
     moved <<= zeros;
-    octaves = (int64_t)lam_f32_by_factor((uint64_t)m * m, LAM_F32_LOG2_E, 30 - 2 * exponent) + (int64_t)((uint64_t)(3 - zeros) << 32);
-    return lam_f32_share(bits, 1u, octaves,
-                         (uint32_t)lam_f32_polynomial_6(c[(moved >> 29) + 3u - 4u * (uint32_t)zeros], (int32_t)((moved << 3) ^ LAM_F32_SIGN)));
+    quarter = c[(moved >> 29) + 3u - 4u * (uint32_t)zeros];
+    return lam_f32_share(bits, 1u, octaves + (int64_t)((uint64_t)(3 - zeros) << 32),
+                         (uint32_t)lam_f32_polynomial_6(quarter, (int32_t)((moved << 3) ^ LAM_F32_SIGN)));
 }
 
 /* x * P(x), P the normal distribution: (1 + erf(x / sqrt(2))) / 2, which cancels far below 0. */
@@ -154,7 +155,8 @@ static inline float lam_f32_gelu_tanh(float x)
     if (size < 0x32800000u) { /* 2^-26 */
         return 0.5f * x;
     }
-    slope = 158206542714u + lam_f32_by_factor((uint64_t)m * m, 3537102779u, 29 - 2 * exponent); /* Q36, from factors in Q36 and Q35 */
+    /* in Q36; the factors are sqrt(8 / pi) * log2(e) in Q36, and that times 0.044715 in Q35 */
+    slope = 158206542714ULL + lam_f32_by_factor((uint64_t)m * m, 3537102779u, 29 - 2 * exponent);
     octaves = (int64_t)((slope * m) >> (27 - exponent));
     return lam_f32_share(bits, sign, octaves, lam_f32_fixed_reciprocal(lam_f32_decay(octaves)));
 }

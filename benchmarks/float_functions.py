@@ -24,23 +24,35 @@ sys.path.insert(0, str(ROOT))
 
 from codegen import float32  # noqa: E402
 from codegen.emulator import build_and_run  # noqa: E402
+from codegen.ops.float32.unary import FUNCTIONS  # noqa: E402
 from codegen.report.table import text_table  # noqa: E402
 from codegen.target import load_target  # noqa: E402
 
 INCLUDE = ROOT / "runtime_c" / "include"
+DEFAULTS = {
+    "celu": (1.0,),
+    "elu": (1.0,),
+    "selu": (1.67326319217681884765625, 1.05070102214813232421875),
+    "swish": (1.0,),
+}
+"""The numbers of its own that a function has by default in ONNX."""
+NUMBERS = {"power": (1.7,), **DEFAULTS}
 TWINS = {**float32.FUNCTIONS, "sqrt": np.sqrt, "whole_root": np.sqrt}
+TWINS |= {name: lambda x, name=name: FUNCTIONS[name](x, *map(np.float32, DEFAULTS[name])) for name in DEFAULTS}
 CHUNK = 1 << 20
 FLAGS = ("-std=c99", "-O2", "-Wall", "-Wextra")
 ARGUMENTS = {"acosh": (1.0, 20.0), "log": (0.01, 20.0), "sqrt": (0.01, 20.0), "whole_root": (0.01, 20.0)}
 ARGUMENTS |= {name: (-0.99, 0.99) for name in ("acos", "asin", "atanh")}
 """From where to where the calls that are counted go; -4 .. 4 where nothing stands here."""
-NEWLIB = {"sigmoid": None, "whole_root": "sqrtf", "power": "powf"}
+_OWN = ("gelu", "gelu_tanh", "mish", "softplus", *DEFAULTS)
+NEWLIB = {"sigmoid": None, "whole_root": "sqrtf", "power": "powf", **dict.fromkeys(_OWN)}
 """The C library's function where it is not the name with an f."""
 CALLS = 256
 
 COUNTING = """
 #include <math.h>
 #include "lam_board.h"
+#include "lam_f32_activations.h"
 #include "lam_f32_functions.h"
 static float x[{calls}];
 static volatile float sink;
@@ -98,7 +110,7 @@ def differing(program: Path, name: str, count: int) -> int:
 
 
 def _wrapped(name: str) -> str:
-    second = ", 1.7f" if name == "power" else ""
+    second = "".join(f", {number!r}f" for number in NUMBERS.get(name, ()))
     lines = [f"static float ours_{name}(float v) {{ return lam_f32_{name}(v{second}); }}"]
     other = NEWLIB.get(name, f"{name}f")
     if other:

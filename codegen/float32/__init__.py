@@ -17,11 +17,13 @@ from codegen.float32.area import acosh, asinh, atanh
 from codegen.float32.arrays import Float32Array
 from codegen.float32.circle import cos, sin, tan
 from codegen.float32.error_function import erf
-from codegen.float32.exponential import cosh, exp, sigmoid, sinh, tanh
+from codegen.float32.exponential import cosh, exp, expm1, sigmoid, sinh, tanh
 from codegen.float32.extremes import maximum, minimum
 from codegen.float32.fused import fma
+from codegen.float32.gated import gelu, gelu_tanh, mish, swish
 from codegen.float32.logarithm import log
 from codegen.float32.powers import power
+from codegen.float32.soft import softplus
 
 Function = Callable[[npt.NDArray[Any]], Float32Array]
 FunctionOfTwo = Callable[[npt.NDArray[Any], npt.NDArray[Any]], Float32Array]
@@ -38,10 +40,15 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "cosh": cosh,
         "erf": erf,
         "exp": exp,
+        "expm1": expm1,
+        "gelu": gelu,
+        "gelu_tanh": gelu_tanh,
         "log": log,
+        "mish": mish,
         "sigmoid": sigmoid,
         "sin": sin,
         "sinh": sinh,
+        "softplus": softplus,
         "tan": tan,
         "tanh": tanh,
     }
@@ -49,7 +56,7 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
 """One-argument functions by name; C has them as lam_f32_<name>."""
 
 FUNCTIONS_OF_TWO: Mapping[str, FunctionOfTwo] = MappingProxyType(
-    {"maximum": maximum, "minimum": minimum, "power": power}
+    {"maximum": maximum, "minimum": minimum, "power": power, "swish": swish}
 )
 """Two-argument functions by name; C has them as lam_f32_<name>."""
 
@@ -69,14 +76,20 @@ __all__ = [
     "cosh",
     "erf",
     "exp",
+    "expm1",
     "fma",
+    "gelu",
+    "gelu_tanh",
     "log",
     "maximum",
     "minimum",
+    "mish",
     "power",
     "sigmoid",
     "sin",
     "sinh",
+    "softplus",
+    "swish",
     "tan",
     "tanh",
 ]

@@ -30,3 +30,19 @@ def by_blocks(function: Callable[[Float32Array], Float32Array]) -> Callable[[npt
         return result.reshape(np.shape(x))
 
     return over_all
+
+
+def by_pairs(function: Callable[[Float32Array, Float32Array], Float32Array]) -> Callable[..., Float32Array]:
+    """A function of two rows of numbers takes arrays that are broadcast as numpy does."""
+
+    @functools.wraps(function)
+    def over_all(x: npt.NDArray[Any], y: npt.NDArray[Any]) -> Float32Array:
+        first, second = np.broadcast_arrays(np.asarray(x, np.float32), np.asarray(y, np.float32))
+        a, b = np.ascontiguousarray(first).reshape(-1), np.ascontiguousarray(second).reshape(-1)
+        result = np.empty(a.shape, np.float32)
+        for start in range(0, a.size, BLOCK):
+            end = start + BLOCK
+            result[start:end] = function(a[start:end], b[start:end])
+        return result.reshape(first.shape)
+
+    return over_all

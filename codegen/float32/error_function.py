@@ -35,18 +35,27 @@ _FAR = np.array(
 )
 
 
+def erf_slope(square: Int64Array) -> Int64Array:
+    """erf(x) / x in Q30, of x * x in Q30, below 1."""
+    return polynomial(_SLOPE, square)
+
+
+def erf_far(halves: Int64Array) -> Int64Array:
+    """erf(x) in Q30, of 2 * x in Q28, for x of 1 .. 4: a polynomial on each of six intervals, around its middle."""
+    c = list(_FAR[(halves >> 28) - 2].T)
+    return polynomial(c, signed((halves << 4) ^ SIGN))
+
+
 def _near(size: Int64Array) -> Int64Array:
     """Bits for a normal |x| < 1: x times erf(x) / x, a polynomial in x * x."""
-    product = (mantissa_of(size) << 7) * polynomial(_SLOPE, square(size, 0))
+    product = (mantissa_of(size) << 7) * erf_slope(square(size, 0))
     less = np.where(product < 1 << 60, 1, np.where(product < 1 << 61, 0, -1))
     return pack(exponent_of(size) - less, product >> (30 - less))
 
 
 def _far(size: Int64Array) -> Int64Array:
-    """Bits for 1 <= |x| < 4: a polynomial on each of six intervals, around its middle."""
-    halves = mantissa_of(size) << (exponent_of(size) + 6)
-    c = list(_FAR[(halves >> 28) - 2].T)
-    return pack(-1, 2 * polynomial(c, signed((halves << 4) ^ SIGN)))
+    """Bits for 1 <= |x| < 4."""
+    return pack(-1, 2 * erf_far(mantissa_of(size) << (exponent_of(size) + 6)))
 
 
 @by_blocks

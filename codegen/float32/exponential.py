@@ -1,4 +1,4 @@
-"""exp, sigmoid, tanh, sinh and cosh of float32; bit-exact twin of runtime_c/include/lam_f32_exp.h.
+"""exp, expm1, sigmoid, tanh, sinh and cosh of float32; bit-exact twin of runtime_c/include/lam_f32_exp.h.
 
 A number becomes octaves, x * log2(e) in Q32: the whole part is the exponent of the result, the fraction goes through
 one polynomial.  Accuracy: docs/numerics.md.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from codegen.float32.arrays import Float32Array, Int64Array, by_blocks
-from codegen.float32.fixed import grown, high, polynomial, reciprocal, signed, square
+from codegen.float32.fixed import grown, high, polynomial, reciprocal, scaled, signed, square
 from codegen.float32.words import INFINITY, NAN, ONE, SIGN, exponent_of, from_bits, mantissa_of, pack, pack_about, parts
 
 LOG2_E = 3098164009  # log2(e) in Q31
@@ -18,6 +18,7 @@ EXP_MOST = 0x42B17217  # 88.72283: what is above is beyond the greatest number
 HYPERBOLIC_MOST = 0x42B2D4FC  # 89.41598, for sinh and cosh
 HALF = 0x3F000000
 _FRACTION = (1518500250, 1052544207, 364784023, 84281733, 14604927, 2034856, 235034)
+_EXPM1 = (1073741824, 536870958, 178956976, 44737780, 8947686, 1502999, 214342)
 _SINH = (715827917, 35790567, 857878)
 _TANH = (-1431655495, 572646733, -231498617, 91490127, -28576889)
 
@@ -47,6 +48,23 @@ def exp(x: Float32Array) -> Float32Array:
     result = np.where(size < 0x32800000, ONE, result)
     result = np.where((sign == 0) & (size > EXP_MOST), INFINITY, result)
     result = np.where((sign != 0) & (size > EXP_LEAST), 0, result)
+    return from_bits(np.where(size > INFINITY, NAN, result))
+
+
+@by_blocks
+def expm1(x: Float32Array) -> Float32Array:
+    """e^x - 1: x times a polynomial next to 0; -0 stays -0."""
+    sign, size = parts(x)
+    near = np.clip(size, 0x32800000, HALF - 1)
+    fixed = (mantissa_of(near) << 8) >> (-1 - exponent_of(near))
+    result = sign | scaled(near, 1, polynomial(_EXPM1, np.where(sign != 0, -fixed, fixed)))
+    octaves = in_octaves(np.clip(size, HALF, EXP_MOST), 0)
+    k = octaves >> 32
+    above = pack_about(k, exp2_fraction(octaves) - ((1 << 30) >> np.minimum(k, 31)))
+    below = SIGN | pack_about(-1, SIGN - decay(octaves))
+    result = np.where(size < HALF, result, np.where(sign != 0, below, above))
+    result = np.where(size < 0x32800000, sign | size, result)
+    result = np.where(size > EXP_MOST, np.where(sign != 0, SIGN | ONE, INFINITY), result)
     return from_bits(np.where(size > INFINITY, NAN, result))
 
 

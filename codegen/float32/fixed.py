@@ -49,6 +49,14 @@ def from_fixed(sign: Int64Array, value: Int64Array, fraction_bits: int) -> Float
     return from_bits(np.where(value == 0, 0, sign | pack(63 - zeros - fraction_bits, top)))
 
 
+def scaled(size: Int64Array, exponent: Ints, factor: Int64Array) -> Int64Array:
+    """The bits of |x| * factor / 2^31 * 2^exponent, rounded once, for a normal x and a factor of 2^28 .. 2^32 - 1."""
+    value = ((mantissa_of(size) << 7) * factor) >> 31
+    zeros = leading_zeros_64(value) - 32
+    power = exponent_of(size) + exponent + 1 - zeros
+    return np.where(power < -150, 0, pack(np.maximum(power, -150), (value << zeros) >> 1))
+
+
 def square(size: Int64Array, at: int) -> Int64Array:
     """The square of x in Q(30 - 2 * at), for a normal x below 2^at; 0 where x is below 2^-15."""
     right = 2 * (at - 1 - exponent_of(size))

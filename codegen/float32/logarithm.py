@@ -24,6 +24,12 @@ _LOGARITHM = np.ravel(
 ).astype(np.int64)
 
 
+def log_less(r: Int64Array) -> Int64Array:
+    """log(1 + r) / r - 1 in Q31, for r in Q35, |r| < 0.0315."""
+    x = r >> 3
+    return high(polynomial(_LESS, x), x)
+
+
 def log_fixed(m: Int64Array, exponent: Int64Array) -> Int64Array:
     """log(m / 2^31 * 2^exponent) in Q56, for m of 2^31 .. 2^32 - 1.
 
@@ -33,8 +39,7 @@ def log_fixed(m: Int64Array, exponent: Int64Array) -> Int64Array:
     above = m - 0x33000000
     entry, down = (above >> 27) & 15, above >> 31
     r = signed((m.astype(np.uint64) * INVERSE[entry]) >> (27 + down).astype(np.uint64))
-    x = r >> 3
-    rest = (r * high(polynomial(_LESS, x), x)) >> 10
+    rest = (r * log_less(r)) >> 10
     return np.asarray((exponent + down) * LOG_2 + (_LOGARITHM[entry] << 24) + (r << 21) + rest)
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
-from codegen.float32.arrays import BLOCK, Float32Array, Int64Array
+from codegen.float32.arrays import Float32Array, Int64Array, by_pairs
 from codegen.float32.exponential import exp2_fraction
 from codegen.float32.fixed import high, leading_zeros_64, polynomial
 from codegen.float32.logarithm import INVERSE
@@ -91,7 +88,12 @@ def _finite(x: Int64Array, y_bits: Int64Array) -> Int64Array:
     return np.where(octaves < -(150 << 32), 0, result)
 
 
-def _power(x: Float32Array, y: Float32Array) -> Float32Array:
+@by_pairs
+def power(x: Float32Array, y: Float32Array) -> Float32Array:
+    """X to the power of y, as IEEE 754's pow; both are broadcast as numpy does.
+
+    1 where y is 0 or x is 1, whatever the other is; NaN for x below 0 and y with a fraction.
+    """
     x_bits, y_bits = bits_of(x), bits_of(y)
     x_size, y_size = x_bits & ~SIGN, y_bits & ~SIGN
     kind = parity(np.maximum(y_size, 1))
@@ -105,17 +107,3 @@ def _power(x: Float32Array, y: Float32Array) -> Float32Array:
     result = np.where(ends, sign | np.where(grows, INFINITY, 0), result)
     result = np.where((x_size > INFINITY) | (y_size > INFINITY), NAN, result)
     return from_bits(np.where((y_size == 0) | (x_bits == ONE), ONE, result))
-
-
-def power(x: npt.NDArray[Any], y: npt.NDArray[Any]) -> Float32Array:
-    """X to the power of y, as IEEE 754's pow; both are broadcast as numpy does.
-
-    1 where y is 0 or x is 1, whatever the other is; NaN for x below 0 and y with a fraction.
-    """
-    first, second = np.broadcast_arrays(np.asarray(x, np.float32), np.asarray(y, np.float32))
-    a, b = np.ascontiguousarray(first).reshape(-1), np.ascontiguousarray(second).reshape(-1)
-    result = np.empty(a.shape, np.float32)
-    for start in range(0, a.size, BLOCK):
-        end = start + BLOCK
-        result[start:end] = _power(a[start:end], b[start:end])
-    return result.reshape(first.shape)

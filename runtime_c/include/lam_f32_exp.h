@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT-0
  * Copyright (c) Lamina contributors
  *
- * exp, sigmoid and tanh of float32, at most 1 unit in the last place from the true value (docs/numerics.md).
+ * exp, expm1, sigmoid and tanh of float32, at most 1 unit in the last place from the true value (docs/numerics.md).
  * Bit-exact twin of codegen/float32/exponential.py.
  */
 #ifndef LAM_F32_EXP_H
 #define LAM_F32_EXP_H
 
 #include "lam_f32_fixed.h"
+
+#define LAM_F32_LOG2_E 3098164009u /* log2(e) in Q31 */
 
 /* 2^(f / 2^32) in Q30: a polynomial of degree 6 around the middle. */
 static inline uint32_t lam_f32_exp2_fraction(uint32_t f)
@@ -20,7 +22,7 @@ static inline uint32_t lam_f32_exp2_fraction(uint32_t f)
 /* |x| * 2^doublings * log2(e) in Q32, for 2^-33 <= |x| * 2^doublings < 2^7. */
 static inline int64_t lam_f32_in_octaves(uint32_t size, int32_t doublings)
 {
-    const uint64_t product = (uint64_t)lam_f32_mantissa(size) * 3098164009u;
+    const uint64_t product = (uint64_t)lam_f32_mantissa(size) * LAM_F32_LOG2_E;
     return (int64_t)(product >> (22 - doublings - lam_f32_exponent(size)));
 }
 
@@ -49,6 +51,35 @@ static inline uint32_t lam_f32_decay(int64_t octaves)
 {
     const int32_t right = -1 - (int32_t)(-octaves >> 32);
     return lam_f32_exp2_fraction((uint32_t)-octaves) >> ((right > 31) ? 31 : right);
+}
+
+/* e^x - 1: x times a polynomial next to 0. */
+static inline float lam_f32_expm1(float x)
+{
+    static const int32_t c[7] = {1073741824, 536870958, 178956976, 44737780, 8947686, 1502999, 214342};
+    const uint32_t bits = lam_f32_bits(x), size = LAM_F32_SIZE(bits), sign = bits & LAM_F32_SIGN;
+    int64_t octaves;
+    int32_t k;
+
+    if (size < 0x32800000u) { /* 2^-26 */
+        return x;
+    }
+    if (size > 0x42B17217u) { /* 88.72283 */
+        const uint32_t end = (sign != 0u) ? sign | LAM_F32_ONE : LAM_F32_INFINITY;
+        return lam_f32_from_bits((size > LAM_F32_INFINITY) ? LAM_F32_NAN : end);
+    }
+    if (size < 0x3F000000u) { /* 1/2 */
+        const int32_t fixed = (int32_t)((lam_f32_mantissa(size) << 8) >> (-1 - lam_f32_exponent(size)));
+        const int32_t slope = lam_f32_polynomial_6(c, (sign != 0u) ? -fixed : fixed);
+        return lam_f32_from_bits(sign | lam_f32_scaled(size, 1, (uint32_t)slope));
+    }
+    octaves = lam_f32_in_octaves(size, 0);
+    if (sign != 0u) {
+        return lam_f32_from_bits(sign | lam_f32_pack_about(-1, LAM_F32_SIGN - lam_f32_decay(octaves)));
+    }
+    k = (int32_t)(octaves >> 32);
+    return lam_f32_from_bits(
+        lam_f32_pack_about(k, lam_f32_exp2_fraction((uint32_t)octaves) - (((uint32_t)1 << 30) >> ((k > 31) ? 31 : k))));
 }
 
 /* 1 / (1 + e^-x). */

@@ -83,6 +83,15 @@ static inline uint32_t lam_f32_pack_denormal(int32_t exponent, uint32_t value)
     return ((uint32_t)(exponent + below + 126) << 23) + ((value + ((uint32_t)64 << below)) >> (7 + below));
 }
 
+/* The bits of |x| * factor / 2^31 * 2^exponent, rounded once, for a normal x and a factor of 2^28 .. 2^32 - 1. */
+static inline uint32_t lam_f32_scaled(uint32_t size, int32_t exponent, uint32_t factor)
+{
+    const uint32_t value = (uint32_t)(((uint64_t)(lam_f32_mantissa(size) << 8) * factor) >> 32);
+    const int32_t zeros = lam_f32_zeros(value);
+    const int32_t power = lam_f32_exponent(size) + exponent + 1 - zeros;
+    return (power < -150) ? 0u : lam_f32_pack_denormal(power, (value << zeros) >> 1);
+}
+
 /* value / 2^fraction_bits as a float32 with this sign bit; 0 is +0.  The result is normal. */
 static inline float lam_f32_from_fixed(uint32_t sign, uint64_t value, int32_t fraction_bits)
 {
@@ -95,7 +104,7 @@ static inline float lam_f32_from_fixed(uint32_t sign, uint64_t value, int32_t fr
     return lam_f32_from_bits(sign | lam_f32_pack(63 - zeros - fraction_bits, (uint32_t)((value << zeros) >> 33)));
 }
 
-/* x * x in Q(30 - 2 * at), for a normal x below 2^at; at is 0 or -1.  0 where x is below 2^-15. */
+/* x * x in Q(30 - 2 * at), for a normal x below 2^at; at is -1, 0 or 1.  0 where x is below 2^-15. */
 static inline int32_t lam_f32_fixed_square(uint32_t size, int32_t at)
 {
     const int32_t right = 2 * (at - 1 - lam_f32_exponent(size));

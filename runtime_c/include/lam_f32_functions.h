@@ -13,9 +13,11 @@
 #include "lam_f32_erf.h"
 #include "lam_f32_exp.h"
 #include "lam_f32_fma.h"
+#include "lam_f32_gated.h"
 #include "lam_f32_log.h"
 #include "lam_f32_power.h"
 #include "lam_f32_root.h"
+#include "lam_f32_soft.h"
 #include "lam_f32_storage.h"
 
 #endif /* LAM_F32_FUNCTIONS_H */

@@ -10,10 +10,12 @@ _HEADERS = {
     "lam_f32_area.h": ("acosh", "asinh", "atanh"),
     "lam_f32_circle.h": ("cos", "sin", "tan"),
     "lam_f32_erf.h": ("erf",),
-    "lam_f32_exp.h": ("cosh", "exp", "sigmoid", "sinh", "tanh"),
+    "lam_f32_exp.h": ("cosh", "exp", "expm1", "sigmoid", "sinh", "tanh"),
+    "lam_f32_gated.h": ("gelu", "gelu_tanh", "mish", "swish"),
     "lam_f32_log.h": ("log",),
     "lam_f32_power.h": ("power",),
     "lam_f32_root.h": ("sqrt",),
+    "lam_f32_soft.h": ("softplus",),
     "lam_f32_storage.h": ("as_bfloat16", "as_float16"),
 }
 _OWN = {name: header for header, names in _HEADERS.items() for name in names}

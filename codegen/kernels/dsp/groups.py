@@ -109,7 +109,7 @@ class DspGroupsContext(InGroups, ColumnSizes):
     def column_words(self) -> int:
         """All words of the column."""
         pairs = self.rest_column + 2 * self.pixels * self.rest_fours
-        return max(pairs, self.threes_rest + 2 * _THREE * self.rest_fours) if self.odd else pairs
+        return max(pairs, self.threes_ends + _THREE) if self.odd else pairs
 
     @property
     def threes_words(self) -> int:
@@ -124,7 +124,22 @@ class DspGroupsContext(InGroups, ColumnSizes):
     @property
     def threes_rest(self) -> int:
         """Words of it before the last group's pairs."""
-        return self.threes_totals_at + _THREE
+        return self.threes_totals_at + _THREE + (_THREE + 1 if self.rest_steps else 0)
+
+    @property
+    def rest_steps(self) -> int:
+        """Words of the last group's numbers, where three pixels have a head and totals of it, as of whole ones."""
+        return self.rest // _STEP if self.rest % _STEP == 0 else 0
+
+    @property
+    def threes_ends(self) -> int:
+        """Words of the column of three pixels before the totals of all groups; what there is of pairs lies before."""
+        return self.threes_rest + 2 * _THREE * self.rest_fours
+
+    @property
+    def threes_totals(self) -> int:
+        """Words of it before the totals that outputs are made of."""
+        return self.threes_ends if self.rest_steps else self.threes_totals_at
 
     @property
     def left(self) -> int:
@@ -209,6 +224,8 @@ def _threes_mix(k: DspGroupsContext) -> Mix:
         ends += Mix(other=1, load=1, multiply_add=3)
     outputs = Mix(other=34, load=8, store=5, multiple=3, moved=11, taken=1)
     rest = Mix(other=16, load=6, multiply_add=6, taken=1).times(k.rest_fours) + Mix(other=12, load=6).times(k.rest > 0)
+    if k.rest_steps:
+        rest = eight.times(k.rest_steps) + ends + Mix(other=2, multiple=2, moved=4)
     inner = eight.times(k.whole * k.steps) + ends.times(k.whole) + outputs + rest
     once = Mix(other=12, load=2, store=5, taken=1).times(k.groups) + Mix(load=2, multiply_add=2).times(k.n_in / 4)
     return (spread_mix(k.n_in) + once).times(_THREE) + inner.times(k.n_out)

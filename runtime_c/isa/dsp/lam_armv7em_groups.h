@@ -115,6 +115,7 @@ static inline int32_t lam_groups_zero(const uint32_t *w, int32_t c, int32_t word
     "mul %[a2], %[a2], r4\n\t"
 #define LAM_GROUPS_STEPS_1(step) step
 #define LAM_GROUPS_STEPS_2(step) step step
+#define LAM_GROUPS_STEPS_3(step) step step step
 #define LAM_GROUPS_STEPS_4(step) step step step step
 /* The totals before the group lie as far behind x as the group and they take. */
 #define LAM_GROUPS_ASM(zeros, steps, scaled, back) \
@@ -153,7 +154,7 @@ static inline int32_t lam_groups_zero(const uint32_t *w, int32_t c, int32_t word
                   "push {r7}\n" LAM_GROUPS_ASM(LAM_GROUPS_OWN_##zeros, LAM_GROUPS_STEPS_##steps(LAM_GROUPS_2X2), \
                                                LAM_GROUPS_BOTH_##halves, "(36 + 32 * " #steps ")") "pop {r7}\n\t")
 
-/* Those of three pixels by channel `c` of two, 0 or 1; w begins with the word of so many. */
+/* Those of three pixels by channel `c` of two, 0 or 1; w begins with the word of so many, and `steps` may be 3, too. */
 #define lam_groups_3x1(column, w, c, zeros, steps) \
     do { \
         register int32_t a0 __asm__("r8"); \

@@ -177,6 +177,7 @@ def test_they_take_a_quarter_more_instructions_than_bytes_at_most(chip: str) -> 
         ("cortex-m4", 512, 128, 32, 16),
         ("cortex-m4", 128, 64, 32, 4),
         ("cortex-m4", 512, 64, 16, 4),
+        ("cortex-m4", 512, 64, 32, 5),
         ("cortex-m55", 128, 64, 32, 16),
         ("cortex-m55", 512, 64, 32, 16),
         ("cortex-m55", 128, 64, 32, 4),

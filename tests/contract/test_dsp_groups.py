@@ -1,7 +1,7 @@
 """Kernels with SMLAD on few pixels and weights with a scale per group of inputs equal golden in C and on the chip.
 
 Groups of eight, sixteen and 32 inputs, one smaller at the end, sums that fit 16 bits and such that do not, one pixel
-by four outputs and two by two, of which the last one may have no partner, outputs that are odd.
+by four outputs, two by two, and the last three of odd ones by one, outputs that are odd.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from codegen.kernels.dsp.groups import DspGroupsContext
 from tests.contract.group_layers import check_in_plain_c, check_on_the_chip, contexts_of, layers, numbered, only
 
 CHIP, LEVEL = "cortex-m4", "armv7em"
-CASES = (("dsp_groups", 1), ("dsp_group_pairs", 2), ("dsp_group_pairs", 3))
+CASES = (("dsp_groups", 1), ("dsp_group_pairs", 2), ("dsp_group_pairs", 3), ("dsp_group_pairs", 5))
 """Kernels, and pixels."""
 SIZES = ((128, 8, 32), (84, 7, 32), (72, 5, 16), (56, 6, 8), (96, 4, 48), (140, 3, 64))
 """Inputs, outputs, inputs of a group."""

@@ -1,7 +1,7 @@
 """Helium's kernel on many pixels and weights with a scale per group of inputs equals golden in C and on the chip.
 
-Groups of one vector and of two, a smaller one at the end, inputs that fill no vector, pixels that are odd, lanes that
-groups fill once and more often, outputs that fill no block, inputs that are read where they lie.
+Groups of one vector and of two, a smaller one at the end, inputs that fill no vector, fewer than four pixels, lanes
+that groups fill once and more often, outputs in parts, those that fill no block, and fewer than a block has.
 """
 
 from __future__ import annotations
@@ -15,20 +15,24 @@ from codegen.ir.quant import MODES, DType
 from codegen.kernels.mve.opened import MveOpenedContext
 from codegen.ops import Dense
 from tests.contract.case import S8, U8, Case
-from tests.contract.group_layers import check_in_plain_c, check_on_the_chip, contexts_of, layers, numbered
+from tests.contract.group_layers import check_in_plain_c, check_on_the_chip, contexts_of, layers, numbered, only
 
-CHIP, LEVEL = "cortex-m55", "armv81m_mve"
+CHIP, LEVEL, KERNEL = "cortex-m55", "armv81m_mve", "mve_opened"
 SHAPES = (
-    (6, 128, 8, 32),
+    (4, 128, 8, 32),
     (7, 300, 10, 32),
-    (9, 104, 7, 32),
-    (13, 144, 4, 16),
-    (50, 112, 5, 64),
-    (8, 80, 8, 16),
-    (46, 176, 5, 32),
+    (10, 104, 7, 32),
+    (10, 144, 4, 16),
+    (4, 176, 60, 64),
+    (9, 80, 8, 16),
+    (4, 264, 70, 32),
+    (4, 160, 12, 64),
+    (4, 144, 130, 16),
     (7, 60, 9, 32),
-    (6, 96, 4, 32),
-    (56, 80, 4, 16),
+    (4, 96, 128, 16),
+    (5, 40, 3, 32),
+    (11, 48, 8, 16),
+    (7, 80, 5, 32),
 )
 
 
@@ -50,23 +54,24 @@ def with_outputs(case: Case, y: DType, low: int, high: int) -> Case:
 
 
 def test_every_form_is_among_the_cases() -> None:
-    found: list[MveOpenedContext] = contexts_of(graph(), LEVEL, "mve_opened")
+    found: list[MveOpenedContext] = contexts_of(graph(), LEVEL, KERNEL, only(KERNEL))
     assert {(k.lanes, k.sets > 1) for k in found} == {(8, False), (8, True), (4, False), (4, True)}
-    assert {(k.apart, k.chunks, k.rest) for k in found} >= {
-        (a, *c) for a in (False, True) for c in ((1, 0), (2, 0), (2, 1))
-    }
+    assert {(k.zeros, k.chunks) for k in found} >= {("AROUND", 1), ("AROUND", 2), ("RAW", 1), ("RAW", 2), ("OWN", 2)}
     assert {(k.last_chunks, k.last_inputs) for k in found} >= {(0, 16), (1, 8), (1, 16), (1, 12), (2, 12)}
+    assert {(k.flip, k.apart) for k in found} >= {(flip, apart) for flip in (0, 0x80) for apart in (False, True)}
+    assert {k.in_last_set for k in found} >= {0, 1}
     assert {(k.mode, k.each) for k in found} >= {(mode, each) for mode in MODES for each in (False, True)}
     assert {(k.bounds, k.mode) for k in found} >= {(b, mode) for mode in MODES for b in ("S8", "U8", "WITHIN")}
     assert ("WITHIN", "up") in {(k.bounds, k.mode) for k in found}
-    assert {k.left for k in found} >= {0, 1, 2, 3}
-    lying = {(k.chunks, k.rest, k.together // 2 % 2, k.apart) for k in found if not k.copied}
-    assert lying >= {(*c, apart) for c in ((2, 0, 1), (2, 1, 1), (1, 0, 0)) for apart in (False, True)}
+    assert {k.c_out % 4 for k in found if k.parts > 1} >= {0, 1, 2, 3}
+    assert {(k.parts > 2, k.sets > 1) for k in found} >= {(False, True), (True, True), (False, False)}
+    assert any(k.aside for k in found)
+    assert {(k.tail, k.chunks) for k in found} >= {(tail, chunks) for tail in (1, 2, 3) for chunks in (1, 2)}
 
 
 def test_they_equal_golden_in_plain_c(tmp_path: Path) -> None:
-    check_in_plain_c(graph(), LEVEL, tmp_path)
+    check_in_plain_c(graph(), LEVEL, tmp_path, only(KERNEL))
 
 
 def test_they_equal_golden_on_the_emulated_chip(tmp_path: Path) -> None:
-    check_on_the_chip(graph(), CHIP, tmp_path)
+    check_on_the_chip(graph(), CHIP, tmp_path, only(KERNEL))

@@ -1,5 +1,7 @@
 """Dense layers whose weights have a scale per group of inputs: one pixel by four outputs, or two by two.
 
+Of pixels that are odd the last three go by one output.
+
 Inputs are widened once.  Groups are eight, sixteen or 32 inputs: larger ones are cut into such, with the same factor.
 Inputs behind the last whole group are a group of their own (runtime_c/isa/dsp/lam_armv7em_groups.h).
 """
@@ -33,15 +35,15 @@ _SMALL = 16
 _TOTALS, _HEAD = 4, 5
 """Words of a column: as lam_armv7em_groups.h has them."""
 _BITS = 4
-_ALONE = 3 / 4
-"""What a pixel without a partner takes of two."""
+_THREE = 3
+"""The last pixels of a row whose pixels are odd."""
 
 
 @record
 class DspGroupsContext(InGroups, ColumnSizes):
     """Literals of one layer: `n_in` inputs in groups of `size`, `pixels` (1 or 2) at a time.
 
-    `odd`: the last pixel may have no partner; `apart`: groups have zero points; `halves`: their sums fit 16 bits.
+    `odd`: the last three pixels are made together; `apart`: groups have zero points; `halves`: their sums fit 16 bits.
     """
 
     widen: str
@@ -106,7 +108,38 @@ class DspGroupsContext(InGroups, ColumnSizes):
     @property
     def column_words(self) -> int:
         """All words of the column."""
-        return self.rest_column + 2 * self.pixels * self.rest_fours
+        pairs = self.rest_column + 2 * self.pixels * self.rest_fours
+        return max(pairs, self.threes_ends + _THREE) if self.odd else pairs
+
+    @property
+    def threes_words(self) -> int:
+        """Words of a whole group in the column of three pixels."""
+        return _THREE + 1 + _THREE * self.size // 2 + _THREE
+
+    @property
+    def threes_totals_at(self) -> int:
+        """Words of that column before the last totals."""
+        return self.whole * self.threes_words
+
+    @property
+    def threes_rest(self) -> int:
+        """Words of it before the last group's pairs."""
+        return self.threes_totals_at + _THREE + (_THREE + 1 if self.rest_steps else 0)
+
+    @property
+    def rest_steps(self) -> int:
+        """Words of the last group's numbers, where three pixels have a head and totals of it, as of whole ones."""
+        return self.rest // _STEP if self.rest % _STEP == 0 else 0
+
+    @property
+    def threes_ends(self) -> int:
+        """Words of the column of three pixels before the totals of all groups; what there is of pairs lies before."""
+        return self.threes_rest + 2 * _THREE * self.rest_fours
+
+    @property
+    def threes_totals(self) -> int:
+        """Words of it before the totals that outputs are made of."""
+        return self.threes_ends if self.rest_steps else self.threes_totals_at
 
     @property
     def left(self) -> int:
@@ -158,8 +191,9 @@ def _fit_pixels(node: NodeOf[Conv2D | Dense], pixels: int) -> Fit | None:
     )
     why = f"{_SHAPES[pixels]}, SMLAD on inputs widened once, {made.said}"
     headers = (*k.rq.headers, *(("lam_armv7em_few.h",) if k.rest else ()))
-    column, turns = Scratch("column", 4 * k.column_words), row_pixels(node.outs[0].shape) // pixels
-    return Fit(k, params, (column,), why, headers=headers, mix=_mix(k).times(turns + _ALONE * k.odd))
+    column, width = Scratch("column", 4 * k.column_words), row_pixels(node.outs[0].shape)
+    mix = _mix(k).times((width - _THREE * k.odd) // pixels) + (_threes_mix(k) if k.odd else Mix())
+    return Fit(k, params, (column,), why, headers=headers, mix=mix)
 
 
 _SHAPES = {1: "1 pixel x 4 channels", 2: "2 pixels x 2 channels"}
@@ -180,6 +214,21 @@ def _mix(k: DspGroupsContext) -> Mix:
     inner = (eight + Mix(multiply_add=16)).times(-(-k.n_in // _STEP)) + ends.times(k.groups) + outputs
     once = Mix(other=12, load=2, store=5, taken=1).times(k.groups) + Mix(load=2, multiply_add=2).times(k.n_in / 4)
     return (spread_mix(k.n_in) + once).times(k.pixels) + inner.times(k.channels // k.together)
+
+
+def _threes_mix(k: DspGroupsContext) -> Mix:
+    """What three pixels take that go by one channel, counted likewise."""
+    eight = Mix(other=4, load=1, multiple=2, moved=12, multiply_add=12)
+    ends = Mix(other=2, load=3, multiple=3, moved=9, multiply_add=3, taken=1)
+    if k.apart:
+        ends += Mix(other=1, load=1, multiply_add=3)
+    outputs = Mix(other=34, load=8, store=5, multiple=3, moved=11, taken=1)
+    rest = Mix(other=16, load=6, multiply_add=6, taken=1).times(k.rest_fours) + Mix(other=12, load=6).times(k.rest > 0)
+    if k.rest_steps:
+        rest = eight.times(k.rest_steps) + ends + Mix(other=2, multiple=2, moved=4)
+    inner = eight.times(k.whole * k.steps) + ends.times(k.whole) + outputs + rest
+    once = Mix(other=12, load=2, store=5, taken=1).times(k.groups) + Mix(load=2, multiply_add=2).times(k.n_in / 4)
+    return (spread_mix(k.n_in) + once).times(_THREE) + inner.times(k.n_out)
 
 
 _ORDER = "in the order of lam_armv7em_groups.h"

@@ -1,14 +1,13 @@
-"""Dense layers whose weights have a scale per group of inputs, with Helium: many pixels share weights taken apart.
+"""Dense layers whose weights have a scale per group of inputs, with Helium: four pixels share weights taken apart.
 
-Groups are one vector of 16 inputs or two: larger ones are cut into such, with the same factor.  A group's weights of
-four channels, with their zero points, serve all pixels that are made together, whose sums are kept in scratch.  Inputs
-are brought there too, group by group, or read where they lie, so that scratch holds sums of more pixels.  Sums of eight
-groups are taken up at a time where they fit 16 bits, else of four.
+Groups are one vector of 16 inputs or two: larger ones are cut into such, with the same factor.  Inputs of a group
+and four pixels stay in registers for all channels of a part.  Sums of eight groups are kept in scratch and taken up at
+a time where they fit 16 bits, else of four; where there are more groups their totals are kept there, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +17,7 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType, Requant
 from codegen.ir.shape import row_pixels
 from codegen.kernels.common import range_field
-from codegen.kernels.groups import Grouped, InGroups, grouped, in_even_parts
+from codegen.kernels.groups import Grouped, InGroups, grouped
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.mve.common import (
     CHUNK,
@@ -43,33 +42,44 @@ _SIZES = (2, 1)
 """Vectors of a group."""
 _MOST_LANES = 8
 _SCRATCH_BYTES = 8 << 10
+"""What sums and totals of a part may take."""
+_PIXELS = 4
 _LEAST = 3
-"""Fewer pixels never make up for taking weights apart."""
-_MOST_STEP = 4095
-"""Bytes that an instruction adds to where a pixel lies."""
-_LOWER_MORE = np.array([8, 0, 8, 0])
-"""By how much more lower bits have a block's numbers than upper ones."""
+"""Fewer pixels never make up for four of them."""
+_KEPT_BYTES = 64
+"""What the sums of a group take, or the totals, of a block of channels."""
+_LOWER_MORE = np.array([8, 0])
+"""By how much more lower bits have a number than upper ones."""
 
 
 @record
 class MveOpenedContext(InGroups):
-    """Literals of one layer: inputs of a pixel, in groups of `chunks` vectors, and `together` pixels made at a time.
+    """Literals of one layer: inputs of a pixel, in groups of `chunks` vectors; four pixels are made at a time.
 
-    `copied`: inputs are brought to scratch.
-
-    `each`: channels have factors of their own to requantize by; `apart`: groups have zero points; `halves`: sums of
-    groups fit 16 bits.
+    `each`: channels have factors of their own to requantize by; `zeros`: how the assembly calls zero points of groups;
+    `halves`: sums of groups fit 16 bits; `most`: blocks of four channels that are made together;
+    `tail`: pixels behind the last four, where all lie in one row.
     """
 
     mode: str
     bounds: str
     each: bool
-    apart: bool
+    zeros: str
     halves: bool
     flip: int
     c_out: int
-    copied: bool
-    together: int
+    most: int
+    tail: int
+
+    @property
+    def apart(self) -> bool:
+        """Whether groups have zero points."""
+        return self.zeros != "AROUND"
+
+    @property
+    def sign(self) -> str:
+        """How the assembly calls inputs."""
+        return "UNSIGNED" if self.flip else "SIGNED"
 
     @property
     def chunks(self) -> int:
@@ -77,29 +87,19 @@ class MveOpenedContext(InGroups):
         return self.size // CHUNK
 
     @property
-    def whole(self) -> int:
-        """Groups of so many vectors; inputs may not fill the last one."""
-        return _vectors(self.n_in) // self.chunks
+    def vectors(self) -> int:
+        """Vectors of a pixel's inputs, which may not fill the last one."""
+        return -(-self.n_in // CHUNK)
 
     @property
-    def rest(self) -> int:
-        """Vectors of the last group where it is smaller."""
-        return _vectors(self.n_in) % self.chunks
-
-    @property
-    def filled_groups(self) -> int:
-        """Groups whose inputs fill their vectors."""
-        return self.n_in // self.size
-
-    @property
-    def last_at(self) -> int:
-        """Inputs before the last group, where they do not."""
-        return self.filled_groups * self.size
+    def before_last(self) -> int:
+        """Inputs before the last group, where they do not fill it."""
+        return self.rest_at
 
     @property
     def last_chunks(self) -> int:
         """Vectors of that group; 0 where there is none."""
-        return _vectors(self.n_in - self.last_at)
+        return -(-self.rest // CHUNK)
 
     @property
     def last_inputs(self) -> int:
@@ -107,9 +107,14 @@ class MveOpenedContext(InGroups):
         return (self.n_in - 1) % CHUNK + 1
 
     @property
-    def own(self) -> int:
-        """How the assembly calls zero points."""
-        return int(self.apart)
+    def filled(self) -> bool:
+        """Whether that vector has to be filled."""
+        return self.n_in % CHUNK > 0
+
+    @property
+    def last_bytes(self) -> int:
+        """Bytes of a pixel's inputs of that group, filled."""
+        return self.last_chunks * CHUNK
 
     @property
     def lanes(self) -> int:
@@ -117,79 +122,111 @@ class MveOpenedContext(InGroups):
         return _MOST_LANES if self.halves and self.groups > LANES else LANES
 
     @property
+    def parts_before(self) -> int:
+        """Parts before the last."""
+        return self.parts - 1
+
+    @property
+    def sets_before(self) -> int:
+        """How often groups fill lanes before the last ones."""
+        return self.sets - 1
+
+    @property
     def sets(self) -> int:
         """How often groups fill these."""
         return -(-self.groups // self.lanes)
 
     @property
-    def whole_words(self) -> int:
-        """Words of a block's whole groups."""
-        return self.whole * (2 * LANES * self.chunks + self.own)
+    def in_last_set(self) -> int:
+        """Groups that fill their vectors in the last of these."""
+        return self.whole - self.sets_before * self.lanes
 
     @property
-    def weights_words(self) -> int:
-        """Words of a block's weights."""
-        return self.whole_words + self.rest * (2 * LANES + self.own)
+    def blocks(self) -> int:
+        """Blocks of four channels."""
+        return -(-self.c_out // LANES)
+
+    @property
+    def part(self) -> int:
+        """Blocks of a part but the last; there are two parts where channels fill no block, and some are made twice."""
+        least = 2 if self.c_out % LANES and not self.aside else 1
+        return -(-self.blocks // max(least, -(-self.blocks // self.most)))
+
+    @property
+    def parts(self) -> int:
+        """Parts of these, of which the last one ends with the last channel."""
+        return -(-self.blocks // self.part)
+
+    @property
+    def last_blocks(self) -> int:
+        """Blocks of the last part."""
+        return self.blocks - self.parts_before * self.part
+
+    @property
+    def part_outputs(self) -> int:
+        """Channels of a part but the last."""
+        return LANES * self.part
+
+    @property
+    def last_output(self) -> int:
+        """Channels before those of the last part."""
+        return self.c_out - LANES * self.last_blocks
+
+    @property
+    def aside(self) -> bool:
+        """Whether there are fewer channels than a block has."""
+        return self.c_out < LANES
+
+    @property
+    def sums_words(self) -> int:
+        """Words of the sums of groups in lanes."""
+        return _KEPT_BYTES // 4 * self.part * self.lanes
+
+    @property
+    def kept_bytes(self) -> int:
+        """What they take, and totals."""
+        return 4 * self.sums_words + (_KEPT_BYTES * self.part if self.sets > 1 else 0)
+
+    @property
+    def inputs_at(self) -> int:
+        """Bytes of scratch before the sums of inputs."""
+        return self.kept_bytes
+
+    @property
+    def inputs_bytes(self) -> int:
+        """What these take."""
+        return 2 * _PIXELS * self.lanes if self.apart else 0
+
+    @property
+    def last_at(self) -> int:
+        """Bytes of scratch before the inputs of the last group, where they are filled."""
+        return self.inputs_at + self.inputs_bytes
+
+    @property
+    def all_last_bytes(self) -> int:
+        """What these take."""
+        return _PIXELS * self.last_bytes if self.filled else 0
+
+    @property
+    def aside_at(self) -> int:
+        """Bytes of scratch before the outputs of a block that is not full."""
+        return self.last_at + self.all_last_bytes
 
     @property
     def block_words(self) -> int:
         """Words of the stream per block of channels."""
-        return self.weights_words + LANES + LANES // 2 * self.lanes * self.sets + (LANES + 1 if self.each else 0)
+        of_set = (2 if self.apart else 1) * 2 * self.lanes
+        return 2 * LANES * self.vectors + of_set * self.sets + LANES + (2 * LANES if self.each else 0)
 
     @property
-    def blocks(self) -> int:
-        """Blocks of four channels, of which the last may be partial."""
-        return -(-self.c_out // LANES)
+    def four_inputs(self) -> int:
+        """Inputs of four pixels."""
+        return _PIXELS * self.n_in
 
     @property
-    def full(self) -> int:
-        """Channels of whole blocks."""
-        return self.c_out // LANES * LANES
-
-    @property
-    def left(self) -> int:
-        """Channels of the last block where it is not full."""
-        return self.c_out % LANES
-
-    @property
-    def inputs_bytes(self) -> int:
-        """What the inputs of all pixels take that are made together, where they are copied."""
-        return self.together * CHUNK * _vectors(self.n_in) if self.copied else 0
-
-    @property
-    def sums_bytes(self) -> int:
-        """What their sums take, up to the lanes."""
-        return self.together * 4 * LANES * self.lanes * self.sets
-
-    @property
-    def aside_at(self) -> int:
-        """Bytes of scratch before the outputs of a partial block."""
-        return self.inputs_bytes + self.sums_bytes
-
-    @property
-    def aside_bytes(self) -> int:
-        """What these take."""
-        return LANES * self.together if self.left else 0
-
-    @property
-    def set_bytes(self) -> int:
-        """Pixels' bytes from the groups of the lanes to the next ones."""
-        return 4 * LANES * self.lanes
-
-    @property
-    def inputs_together(self) -> int:
-        """Inputs of the pixels that are made together."""
-        return self.together * self.n_in
-
-    @property
-    def outputs_together(self) -> int:
+    def four_outputs(self) -> int:
         """Their outputs."""
-        return self.together * self.c_out
-
-
-def _vectors(inputs: int) -> int:
-    """Vectors that hold so many inputs."""
-    return -(-inputs // CHUNK)
+        return _PIXELS * self.c_out
 
 
 def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
@@ -201,107 +238,136 @@ def _fit_tile(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     made, requant = grouped(node), node.op.requant
     if made is None or requant is None or not _takes(made, node.outs[0].dtype, requant):
         return None
-    width = row_pixels(node.outs[0].shape)
-    contexts = [k for k in _contexts(node, made, requant) if k.together and k.whole]
-    if not contexts:
+    k = _context(node, made, requant)
+    if not k.whole:
         return None
-    k = min(contexts, key=lambda found: (_mix(found, width).instructions, found.inputs_bytes))
     scratch = (
-        Scratch("inputs", k.inputs_bytes),
-        Scratch("sums", k.sums_bytes),
-        Scratch("aside", k.aside_bytes),
+        Scratch("sums", k.kept_bytes),
+        Scratch("sums_of_inputs", k.inputs_bytes),
+        Scratch("last", k.all_last_bytes),
+        Scratch("aside", _PIXELS * LANES if k.aside else 0),
     )
     stream = Field.later("stream", np.int32, k.blocks * k.block_words, lambda: _stream(made, requant, k))
     params = (stream, *factor_fields(requant), range_field(requant.zero_point, requant.low, requant.high))
-    why = f"Helium, 4 outputs, weights taken apart once for {k.together} pixels, {made.said}"
-    return Fit(k, params, scratch, why, mix=_mix(k, width), tiles=_fit_tile)
+    why = f"Helium, 4 pixels, 4 outputs, {made.said}"
+    return Fit(k, params, scratch, why, mix=_mix(k, row_pixels(node.outs[0].shape)), tiles=_fit_tile)
 
 
 def _mix(k: MveOpenedContext, width: int) -> Mix:
     """What a row takes: counted in the assembly, and in the disassembly of what is around it."""
-    chunks, apart = k.whole * k.chunks + k.rest, not k.copied
-    opened = (13 + 8 * k.chunks + 6 * k.apart + 2 * apart) * k.groups + 54
-    pair = 13 * chunks + (2 * apart - 1) * k.groups + (26 * k.sets + 36 if k.sets > 1 else 46)
-    blocks = opened * -(-width // k.together) + pair * -(-width // 2) + 22 * (width % 2)
-    return Mix(other=k.blocks * blocks + 9 * k.groups * width * k.copied)
+    fours, left = divmod(width, _PIXELS)
+    return Mix(other=fours * _taken(k, _PIXELS) + (_taken(k, k.tail or _PIXELS) if left else 0) + 50)
+
+
+def _taken(k: MveOpenedContext, pixels: int) -> int:
+    """What so many pixels take that are made together."""
+    around, all_pixels = k.zeros != "RAW", pixels == _PIXELS
+    groups = (20 + 2 * around + (2 * pixels + 6) * k.apart) * k.groups
+    groups += (2 + (k.flip > 0)) * pixels * k.vectors + 4 * all_pixels * (k.vectors - k.groups)
+    two = (2 * pixels + 2) * k.vectors + 2 * all_pixels * (k.vectors - k.groups) + (1 + around) * k.groups
+    sets = (2 + 6 * pixels + (3 + 3 * pixels) * k.apart) * k.sets
+    outputs = 16 + 3 * k.each + (3 + 8 * (k.sets - 1) if k.sets > 1 else 0)
+    block = 2 * (two + sets + outputs) + k.groups * k.chunks + 12 + pixels
+    return k.blocks * block + k.parts * (groups + 24 * k.sets + 40)
 
 
 def _takes(made: Grouped, y: DType, requant: Requant) -> bool:
-    """Whether inputs and outputs are bytes, numbers have 4 bits, groups whole vectors, and zero points are bytes."""
+    """Whether inputs and outputs are bytes, numbers have 4 bits, groups whole vectors, and zero points are factors."""
     if made.sums.x not in BYTES or y not in BYTES or not made.bits or made.block % CHUNK or not is_fast(requant):
         return False
-    return fit(made.whole_numbers, 8) and (made.less is None or fit(made.less - _LOWER_MORE.max(), 8))
+    return made.less is None or fit(-made.less * made.factors, 16)
 
 
-def _contexts(node: NodeOf[Conv2D | Dense], made: Grouped, requant: Requant) -> Iterator[MveOpenedContext]:
-    """With inputs in scratch; or where they lie: whole vectors with a sign, of pixels that all have a partner."""
-    k, width = _context(node, made, requant), row_pixels(node.outs[0].shape)
-    yield replace(k, together=_together(width, k))
-    if not k.flip and k.n_in % CHUNK == 0 and k.n_in <= _MOST_STEP and width % 2 == 0:
-        lying = replace(k, copied=False)
-        yield replace(lying, together=_together(width, lying))
+def _takes_raw(made: Grouped, k: MveOpenedContext) -> bool:
+    """Whether 8 is taken off with zero points: that fits 16 bits, and so do 16 inputs times 15."""
+    fits = made.less is not None and fit((_LOWER_MORE.max() - made.less) * made.factors, 16)
+    return fits and (k.size == CHUNK or k.lanes == LANES)
 
 
 def _context(node: NodeOf[Conv2D | Dense], made: Grouped, requant: Requant) -> MveOpenedContext:
-    """For one pixel."""
-    n_in, y = node.ins[0].shape[-1], node.outs[0]
+    y, width = node.outs[0], row_pixels(node.outs[0].shape)
     size = CHUNK * next(n for n in _SIZES if made.block % (n * CHUNK) == 0)
-    return MveOpenedContext(
-        n_in=n_in,
+    k = MveOpenedContext(
+        n_in=node.ins[0].shape[-1],
         size=size,
         mode=form_of(requant),
         bounds=bounds_of(y.dtype, requant),
         each=requant.per_channel,
-        apart=made.less is not None,
-        halves=made.whole_reach(size) <= DType.S16.high,
+        zeros="AROUND" if made.less is None else "OWN",
+        halves=made.signed_reach(size) <= DType.S16.high,
         flip=0x80 if made.sums.x is DType.U8 else 0,
         c_out=y.shape[-1],
-        copied=True,
-        together=1,
+        most=1,
+        tail=width % _PIXELS if math.prod(y.shape[:-1]) == width else 0,
     )
-
-
-def _together(pixels: int, one: MveOpenedContext) -> int:
-    """Pixels that are made at a time, an even number: a row's in as few equal parts as memory allows; or 0."""
-    most = _SCRATCH_BYTES // (one.inputs_bytes + one.sums_bytes + one.aside_bytes) // 2 * 2
-    return in_even_parts(pixels, most) if most else 0
+    most = max(1, _SCRATCH_BYTES // (_KEPT_BYTES * (k.lanes + (k.sets > 1))))
+    return replace(k, zeros="RAW" if _takes_raw(made, k) else k.zeros, most=most)
 
 
 def _stream(made: Grouped, requant: Requant, k: MveOpenedContext) -> Array:
-    bias = padded(signed_bias(made.sums), LANES).reshape(k.blocks, LANES)
-    factors = padded(_cut(made, made.factors, k), k.lanes, axis=1).reshape(k.blocks, LANES, k.sets, k.lanes)
-    of_groups = words(factors.swapaxes(1, 2).astype("<i2")).reshape(k.blocks, -1)
-    parts = (_weights(made, k), bias, of_groups, *_own_factors(requant, k))
-    return np.ascontiguousarray(np.concatenate(parts, axis=1)).reshape(-1)
+    """Part by part; channels in the order [blocks, two of them that share bytes, which of both]."""
+    blocks = np.split(np.arange(k.blocks), range(k.part, k.blocks, k.part))[: k.parts]
+    shift = 0 if k.aside else k.last_output - LANES * k.part * k.parts_before
+    moved = [0] * k.parts_before + [shift]
+    channels = [(LANES * b[:, None] + np.arange(LANES) + more) for b, more in zip(blocks, moved, strict=True)]
+    every = _Numbers.of(made, requant, k)
+    return np.ascontiguousarray(np.concatenate([every.part(c.reshape(-1, 2, 2).swapaxes(1, 2), k) for c in channels]))
+
+
+@record(eq=False, slots=False)
+class _Numbers:
+    """What the stream has of each channel: numbers, and of its groups factors, and zero points times them."""
+
+    numbers: Array
+    factors: Array
+    zeros: Array | None
+    bias: Array
+    own: Array | None
+
+    @classmethod
+    def of(cls, made: Grouped, requant: Requant, k: MveOpenedContext) -> _Numbers:
+        """Of a layer; channels are filled up to a block."""
+        factors, zeros = _cut(made, made.factors, k), None
+        if made.less is not None:
+            zeros = -_cut(made, made.less, k) * factors
+        multiplier, shift = lane_factors(requant, k.c_out)
+        own = padded(multiplier, LANES), padded(shift, LANES, value=-1).astype(np.int32)
+        return cls(
+            padded(padded(made.numbers, LANES), CHUNK, axis=1),
+            padded(factors, k.lanes, axis=1),
+            None if zeros is None else padded(zeros, k.lanes, axis=1),
+            padded(signed_bias(made.sums), LANES),
+            np.stack(own, axis=1) if k.each else None,
+        )
+
+    def part(self, channels: Array, k: MveOpenedContext) -> Array:
+        """The words of a part."""
+        rows = self.numbers[channels].reshape(*channels.shape, k.vectors, CHUNK) + _LOWER_MORE[:, None, None]
+        shared = nibbles(rows, axis=2)[:, :, 0]
+        found: list[Array] = []
+        for first in range(0, k.groups, k.lanes):
+            for g in range(first, min(first + k.lanes, k.groups)):
+                found.append(words(shared[:, :, g * k.chunks : (g + 1) * k.chunks]))
+            last = first + k.lanes >= k.groups
+            found.append(self._of_groups(channels, slice(first, first + k.lanes), k, last=last))
+        return np.concatenate(found)
+
+    def _of_groups(self, channels: Array, groups: slice, k: MveOpenedContext, *, last: bool) -> Array:
+        """What two channels have of groups in lanes, and behind that of the last ones, as words."""
+        twos = channels.reshape(-1, 2)
+        lower = 8 * self.factors[twos[:, :1], groups] * (np.arange(2) == 0)[:, None]
+        parts = [self.factors[twos, groups].astype("<i2")]
+        if self.zeros is not None:
+            parts.append((self.zeros[twos, groups] + lower * (k.zeros == "RAW")).astype("<i2"))
+        rows = [words(np.concatenate(parts, axis=1)).reshape(len(twos), -1)]
+        if last:
+            rows += [self.bias[twos]] + ([] if self.own is None else [self.own[twos].reshape(len(twos), -1)])
+        return np.concatenate(rows, axis=1).astype(np.int32).reshape(-1)
 
 
 def _cut(made: Grouped, groups: Array, k: MveOpenedContext) -> Array:
     """What is said of each group, [channels, groups], of those that are cut from it; channels in whole blocks."""
     return padded(groups, LANES).repeat(made.block // k.size, axis=1)[:, : k.groups]
-
-
-def _weights(made: Grouped, k: MveOpenedContext) -> Array:
-    """Numbers as words [blocks, ...]: of each group those of 16 inputs at a time, then its zero points."""
-    rows = padded(padded(made.numbers, LANES), k.size, axis=1).reshape(k.blocks, LANES, -1, CHUNK)
-    shared = nibbles(rows.transpose(0, 2, 1, 3) + _LOWER_MORE[:, None], axis=2)
-    by_group = words(shared).reshape(k.blocks, k.groups, -1)
-    if made.less is not None:
-        less = _cut(made, made.less, k).reshape(k.blocks, LANES, -1).swapaxes(1, 2) - _LOWER_MORE
-        # those of the last group are behind its vectors, though they may be fewer
-        last = by_group[:, -1, : 2 * LANES * (k.rest or k.chunks)]
-        added = words(less.astype(np.int8)).reshape(k.blocks, k.groups, 1)
-        before = np.concatenate([by_group, added], axis=2)[:, :-1].reshape(k.blocks, -1)
-        return np.concatenate([before, last, added[:, -1]], axis=1)
-    return by_group.reshape(k.blocks, -1)[:, : k.weights_words]
-
-
-def _own_factors(requant: Requant, k: MveOpenedContext) -> tuple[Array, ...]:
-    """Multipliers and shifts of the channels, as words [blocks, ...], where each has its own."""
-    if not k.each:
-        return ()
-    multiplier, shift = lane_factors(requant, k.c_out)
-    shifts = words(padded(shift, LANES, value=-1)).reshape(-1, 1)
-    return (np.concatenate([padded(multiplier, LANES).reshape(-1, LANES), shifts], axis=1),)
 
 
 OPENED: Kernel[Conv2D | Dense] = Kernel(

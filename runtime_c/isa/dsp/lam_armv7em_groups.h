@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT-0
  * Copyright (c) Lamina contributors
  *
- * Dense layers on weights of 4 bits with a factor of 16 bits per group of inputs: one pixel by four channels, or two by two.
+ * Dense layers on weights of 4 bits with a factor of 16 bits per group of inputs: one pixel by four channels, two by two, or
+ * three by one.
  *
  * The column of a pixel, or of two, in words: four totals, then for each whole group
  *
@@ -9,6 +10,8 @@
  *   1 word    the mask of a pair of fields, times two, and 1 where a group follows
  *   pairs     its inputs, as lam_widen_s8 makes them: of two pixels four inputs in turn
  *   4 words   the totals with this group: channel by channel, the pixels of each
+ *
+ * That of three pixels has three totals, and three sums of inputs.
  *
  * The weights of four channels: for each group a byte of each, or 16 bits, what is added to its fields, if there are zero points;
  * its words as lam_armv7em_few.h has them, two groups of four in each; and the factor of each channel.  Those of two have 16 bits.
@@ -20,6 +23,8 @@
 
 #define LAM_GROUPS_TOTALS 4
 #define LAM_GROUPS_HEAD 5
+#define LAM_THREES_TOTALS 3
+#define LAM_THREES_HEAD 4
 
 /* The factor of channel c, of the two words that hold those of four; what is added to its fields, of one word or two. */
 static inline int32_t lam_groups_factor(const uint32_t *w, int32_t c)
@@ -75,14 +80,6 @@ static inline int32_t lam_groups_zero(const uint32_t *w, int32_t c, int32_t word
     "smlabb r1, %[a1], r4, r1\n\t" \
     "smlabt r2, %[a2], r4, r2\n\t" \
     "smlabt r3, %[a3], r4, r3\n\t"
-/* And of the first of the pixels alone: totals of the second stay what they are. */
-#define LAM_GROUPS_FIRST_OWN_0 ""
-#define LAM_GROUPS_FIRST_OWN_1 \
-    "ldr r4, [%[w]], #4\n\t" \
-    "smulbt %[a2], %[a2], r4\n\t" \
-    "smulbb %[a0], %[a0], r4\n\t"
-#define LAM_GROUPS_FIRST LAM_GROUPS_TIMES("r0", "a0") LAM_GROUPS_TIMES("r2", "a2")
-#define LAM_GROUPS_1X2 LAM_FEW_FIRST_INPUTS LAM_1X4S4_ONE("a0") LAM_1X4S4_ONE("a2")
 /* Eight inputs of two pixels by two channels, the pair of fields in r7: 27 instructions per 32 products. */
 #define LAM_GROUPS_PAIR(from, at, x0, x1, a, b) \
     "and r7, lr, " from at "\n\t" \
@@ -94,8 +91,31 @@ static inline int32_t lam_groups_zero(const uint32_t *w, int32_t c, int32_t word
     LAM_GROUPS_PAIR("r4", odd, "r1", "r3", "a0", "a1") LAM_GROUPS_PAIR("r12", odd, "r1", "r3", "a2", "a3")
 #define LAM_GROUPS_2X2 \
     "ldrd r4, r12, [%[w]], #8\n\t" LAM_GROUPS_INPUTS("", ", lsr #4") LAM_GROUPS_INPUTS(", lsr #8", ", lsr #12")
+/* Eight inputs of three pixels by a channel, whose words take turns with another's: 19 instructions per 24 products. */
+#define LAM_GROUPS_THREE(even, odd) \
+    "ldmia %[x]!, {r0, r1, r2, r3, r7, r11}\n\t" \
+    "and r12, lr, r4" even "\n\t" \
+    "smlad %[a0], r12, r0, %[a0]\n\t" \
+    "smlad %[a1], r12, r2, %[a1]\n\t" \
+    "smlad %[a2], r12, r7, %[a2]\n\t" \
+    "and r12, lr, r4, lsr " odd "\n\t" \
+    "smlad %[a0], r12, r1, %[a0]\n\t" \
+    "smlad %[a1], r12, r3, %[a1]\n\t" \
+    "smlad %[a2], r12, r11, %[a2]\n\t"
+#define LAM_GROUPS_3X1 "ldr r4, [%[w]], #8\n\t" LAM_GROUPS_THREE("", "#4") LAM_GROUPS_THREE(", lsr #8", "#12")
+/* What its groups have of a word of two channels; r11 is how far that lies behind w. */
+#define LAM_GROUPS_HALF \
+    "ldrsh r4, [%[w], r11]\n\t" \
+    "add %[w], %[w], #4\n\t"
+#define LAM_GROUPS_HALVES_0 ""
+#define LAM_GROUPS_HALVES_1 \
+    LAM_GROUPS_HALF \
+    "mul %[a0], %[a0], r4\n\t" \
+    "mul %[a1], %[a1], r4\n\t" \
+    "mul %[a2], %[a2], r4\n\t"
 #define LAM_GROUPS_STEPS_1(step) step
 #define LAM_GROUPS_STEPS_2(step) step step
+#define LAM_GROUPS_STEPS_3(step) step step step
 #define LAM_GROUPS_STEPS_4(step) step step step step
 /* The totals before the group lie as far behind x as the group and they take. */
 #define LAM_GROUPS_ASM(zeros, steps, scaled, back) \
@@ -134,11 +154,33 @@ static inline int32_t lam_groups_zero(const uint32_t *w, int32_t c, int32_t word
                   "push {r7}\n" LAM_GROUPS_ASM(LAM_GROUPS_OWN_##zeros, LAM_GROUPS_STEPS_##steps(LAM_GROUPS_2X2), \
                                                LAM_GROUPS_BOTH_##halves, "(36 + 32 * " #steps ")") "pop {r7}\n\t")
 
-/* Those of the first of two pixels alone. */
-#define lam_groups_1x2(column, w, zeros, halves, steps) \
-    LAM_GROUPS_BY(column, w, \
-                  LAM_GROUPS_ASM(LAM_GROUPS_FIRST_OWN_##zeros, LAM_GROUPS_STEPS_##steps(LAM_GROUPS_1X2), LAM_GROUPS_FIRST, \
-                                 "(36 + 32 * " #steps ")"))
+/* Those of three pixels by channel `c` of two, 0 or 1; w begins with the word of so many, and `steps` may be 3, too. */
+#define lam_groups_3x1(column, w, c, zeros, steps) \
+    do { \
+        register int32_t a0 __asm__("r8"); \
+        register int32_t a1 __asm__("r9"); \
+        register int32_t a2 __asm__("r10"); \
+        register int32_t half_ __asm__("r11") = -2 * (c); \
+        register uint32_t *x_ __asm__("r5") = (column) + LAM_THREES_TOTALS; \
+        register const uint32_t *w_ __asm__("r6") = (w); \
+        __asm__ volatile("push {r7, r11}\n" \
+                         "1:\n\t" \
+                         "ldmia %[x]!, {r8, r9, r10, lr}\n\t" \
+                         "lsrs lr, lr, #1\n\t" LAM_GROUPS_HALVES_##zeros LAM_GROUPS_STEPS_##steps(LAM_GROUPS_3X1) \
+                         "ldr r11, [sp, #4]\n\t" LAM_GROUPS_HALF \
+                         "ldrd r0, r1, [%[x], #-(28 + 48 * " #steps ")]\n\t" \
+                         "ldr r2, [%[x], #-(20 + 48 * " #steps ")]\n\t" \
+                         "mla r0, %[a0], r4, r0\n\t" \
+                         "mla r1, %[a1], r4, r1\n\t" \
+                         "mla r2, %[a2], r4, r2\n\t" \
+                         "stmia %[x]!, {r0, r1, r2}\n\t" \
+                         "bcs 1b\n\t" \
+                         "pop {r7, r11}\n\t" \
+                         : [a0] "=&r"(a0), [a1] "=&r"(a1), [a2] "=&r"(a2), [half] "+r"(half_), [x] "+r"(x_), [w] "+r"(w_) \
+                         : \
+                         : "r0", "r1", "r2", "r3", "r4", "r12", "lr", "cc", "memory"); \
+        (w) = w_; \
+    } while (0)
 
 #else
 
@@ -176,7 +218,36 @@ static inline const uint32_t *lam_groups_each(uint32_t *column, const uint32_t *
     do { \
         (w) = lam_groups_each((column), (w), 2, (zeros), (steps)); \
     } while (0)
-#define lam_groups_1x2(column, w, zeros, halves, steps) lam_groups_2x2(column, w, zeros, halves, steps)
+
+static inline const uint32_t *lam_groups_three(uint32_t *column, const uint32_t *w, int32_t c, int32_t zeros, int32_t steps)
+{
+    const uint32_t *total = column;
+    uint32_t *x = column + LAM_THREES_TOTALS, left;
+    do {
+        int32_t acc[3];
+        left = x[3];
+        for (int32_t i = 0; i < 3; i++) {
+            acc[i] = (int32_t)x[i];
+            if (zeros != 0) {
+                acc[i] *= lam_groups_factor(w - c, c);
+            }
+        }
+        x += LAM_THREES_HEAD;
+        w = lam_few_dot(acc, 3, 1, x, 6, w + zeros, 2, 2 * steps, 4);
+        x += 12 * steps;
+        for (int32_t i = 0; i < 3; i++, x++, total++) {
+            *x = *total + (uint32_t)(acc[i] * lam_groups_factor(w - c, c));
+        }
+        w += 1;
+        total = x - LAM_THREES_TOTALS;
+    } while ((left & 1u) != 0u);
+    return w;
+}
+
+#define lam_groups_3x1(column, w, c, zeros, steps) \
+    do { \
+        (w) = lam_groups_three((column), (w), (c), (zeros), (steps)); \
+    } while (0)
 
 #endif
 
@@ -188,6 +259,13 @@ static inline uint32_t *lam_groups_head(uint32_t *x, int32_t a, int32_t b, int32
     x[1] = x[3] = (uint32_t)b;
     x[4] = 0x001E001Eu + (uint32_t)(left != 0);
     return x + LAM_GROUPS_HEAD;
+}
+
+/* The head of a group of three pixels, whose inputs sum up to `sums`. */
+static inline void lam_threes_head(uint32_t *x, const int32_t sums[3], int32_t left)
+{
+    (void)memcpy(x, sums, 3 * sizeof *sums);
+    x[3] = 0x001E001Eu + (uint32_t)(left != 0);
 }
 
 #endif /* LAM_ARMV7EM_GROUPS_H */

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT-0
  * Copyright (c) Lamina contributors
  *
- * Dense layers on weights of 4 bits with a factor of 16 bits per group of inputs, many pixels, four channels at a time.
+ * Dense layers on weights of 4 bits with a factor of 16 bits per group of inputs, up to four pixels and four channels at a time.
  *
- * A group's weights are taken apart once for all pixels, and stay in registers: those of the first 16 inputs, and of the first
- * channel those of the second 16; the others of these are kept in the job.  Sums of all groups and pixels are written to memory.
- * Then they are taken up again of two pixels, one channel after another, of as many groups as there are lanes: eight where all
- * sums fit 16 bits, else four.  One product of vectors by their factors adds them to the channel's total.
+ * Inputs of a group, 16 or 32 of each pixel, stay in registers for all channels of a part, but for those of the
+ * third and fourth one where there are 32: these are kept in the job.  Channels c and c + 2 of a block share bytes: the number of the latter is above, that
+ * of the former, with 8 added, below.  The products with whole bytes are then 16 times the latter's sum, plus the former's and 8
+ * times the inputs' sum, which is taken off, unless groups have zero points and it is taken off with these.
  *
- * Pixels are in memory by groups: of a group `chunks` vectors of each pixel.  Where pixels are odd there is room for one more.
- * Or they lie where they are, an even number of them, whose inputs fill all vectors.
+ * The sums of as many groups as there are lanes are kept in memory: eight where they all fit 16 bits, else four.  Then they are
+ * taken up again, one pixel and two channels after another: one product of vectors by their factors adds a channel's to its total.
+ * Where groups fill lanes more than once, totals are kept in memory, too.
  *
- * A block of the stream:
+ * A part of the stream:
  *
- *   each group, per chunk      8 words: channels 0 and 1, 2 and 3, which share bytes: the former is below, with 8 added
- *                              and, where groups have zero points, behind their chunks one word of a byte for each channel, for
- *                              0 and 2 less 8
- *   4 words                    biases, the input's zero point folded in
- *   as many groups as lanes    for each channel the factors, 16 bits each
- *   4 words and one            multipliers and shifts, where each channel has its own
+ *   for groups in lanes
+ *     each group, each block     per two channels that share bytes (0 and 2, 1 and 3), per chunk of 16 inputs: 4 words
+ *     each block, per two        for each channel the factors, 16 bits each, and, where groups have zero points, these times
+ *                                factors, with the opposite sign; and behind those of the last lanes 2 biases, the input's zero
+ *                                point folded in, and multiplier and shift of each channel, where it has its own
  */
 #ifndef LAM_MVE_OPENED_H
 #define LAM_MVE_OPENED_H
@@ -27,293 +27,335 @@
 
 /* What one call works on.  The assembly knows the order. */
 typedef struct {
-    const int8_t *x;         /* pixels by groups */
-    const int32_t *w;        /* the block */
-    const int32_t *w_end;    /* behind its groups of `chunks` chunks */
-    int32_t *sums;           /* of each group and pixel four words */
+    const int8_t *x[4];      /* the pixels' next inputs */
+    int32_t *sums_at;        /* sums of the next group: of all blocks, two channels at a time, whole bytes' and the upper one's */
+    const int32_t *w;        /* the stream, which goes on */
+    int32_t blocks;          /* of the part */
+    int16_t *inputs_at;      /* where sums of the next group's inputs go, with the opposite sign */
+    int32_t less[4];         /* 8 times these */
+    int32_t kept[8];         /* inputs, for the assembly */
+    int32_t *sums;           /* those of the first group in lanes */
     int32_t stride;          /* bytes of a group's sums */
-    const int32_t *bias;     /* of the block, and what follows it */
-    uint8_t *y;              /* outputs of the first pixel of those that are made */
-    int32_t y_step;          /* bytes to those of the next; 0 where there is only one */
-    int32_t *first;          /* sums of its first group */
-    int32_t *first_end;      /* behind those of the last pixel that is made, and of one more where they are odd */
-    int32_t set_step;        /* bytes from the sums of the last channel of a pixel to the groups that the next lanes have */
+    int32_t *totals;         /* of all blocks, two channels at a time, of four pixels each; it goes on */
+    uint8_t *y;              /* outputs of the first pixel; it goes on */
+    int32_t y_step[3];       /* bytes to those of the others; 0 where there is none */
     int32_t zero_point;      /* of the output */
     int32_t low;             /* least output value less zero_point */
     int32_t high;            /* greatest output value less zero_point */
     int32_t multiplier;      /* of all channels, where they share it */
     int32_t shift;           /* the same */
-    int32_t kept[12];        /* weights, for the assembly */
-    int32_t x_step;          /* bytes from behind the pixels of a group to those of the next, where they lie apart */
+    const int32_t *sums_end; /* behind those of the first group */
+    int16_t *inputs;         /* of each pixel as many as lanes */
 } lam_mve_opened_job;
 
 #if LAM_MVE
 
-LAM_STATIC_ASSERT(sizeof(lam_mve_opened_job) == 116, mve_opened_job_is_29_words);
+LAM_STATIC_ASSERT(sizeof(lam_mve_opened_job) == 136, mve_opened_job_is_34_words);
 
-/* What is added to numbers: 8 is taken off the lower ones, or the group has its own. */
-#define LAM_MVE_OPENED_ADDED_0(at) \
-    "mvn r0, #7\n" \
-    "mvn r4, #7\n"
-#define LAM_MVE_OPENED_ADDED_1(at) \
-    "ldrsb r0, [r5, #" at "]\n" \
-    "ldrsb r2, [r5, #" at " + 1]\n" \
-    "ldrsb r4, [r5, #" at " + 2]\n" \
-    "ldrsb r6, [r5, #" at " + 3]\n"
-#define LAM_MVE_OPENED_UPPER_0(q, added) ""
-#define LAM_MVE_OPENED_UPPER_1(q, added) "vadd.i8 " q ", " q ", " added "\n"
-#define LAM_MVE_OPENED_BEHIND_0 ""
-#define LAM_MVE_OPENED_BEHIND_1 "adds r5, r5, #4\n"
+/* What is done for as many pixels. */
+#define LAM_MVE_OPENED_OF_1(a, b, c, d) a
+#define LAM_MVE_OPENED_OF_2(a, b, c, d) a b
+#define LAM_MVE_OPENED_OF_3(a, b, c, d) a b c
+#define LAM_MVE_OPENED_OF_4(a, b, c, d) a b c d
+#define LAM_MVE_OPENED_LAST_1(d) ""
+#define LAM_MVE_OPENED_LAST_2 LAM_MVE_OPENED_LAST_1
+#define LAM_MVE_OPENED_LAST_3 LAM_MVE_OPENED_LAST_1
+#define LAM_MVE_OPENED_LAST_4(d) d
 
-/* Two channels' weights to two registers; q7 has the lower bits' mask. */
-#define LAM_MVE_OPENED_TWO(own, low, high, low_added, high_added) \
-    "vldrw.32 q6, [r5], #16\n" \
-    "vand " low ", q6, q7\n" \
-    "vshr.s8 " high ", q6, #4\n" \
-    "vadd.i8 " low ", " low ", " low_added "\n" LAM_MVE_OPENED_UPPER_##own(high, high_added)
-#define LAM_MVE_OPENED_FOUR(own, at) \
-    LAM_MVE_OPENED_ADDED_##own(at) \
-    "vmov.i8 q7, #15\n" \
-    LAM_MVE_OPENED_TWO(own, "q0", "q1", "r0", "r2") \
-    LAM_MVE_OPENED_TWO(own, "q2", "q3", "r4", "r6")
-#define LAM_MVE_OPENED_1(own) LAM_MVE_OPENED_FOUR(own, "32") LAM_MVE_OPENED_BEHIND_##own
-#define LAM_MVE_OPENED_2(own) \
-    LAM_MVE_OPENED_FOUR(own, "64") \
-    LAM_MVE_OPENED_TWO(own, "q4", "q5", "r0", "r2") \
-    "vstrw.32 q5, [r11, #64]\n" \
-    LAM_MVE_OPENED_TWO(own, "q5", "q6", "r4", "r6") \
-    "vstrw.32 q5, [r11, #80]\n" \
-    "vstrw.32 q6, [r11, #96]\n" LAM_MVE_OPENED_BEHIND_##own
+/* Inputs to q0 .. q3, and of second chunks those of three pixels to q4 .. q6, of which the third one's are kept, as are the
+ * fourth one's. */
+#define LAM_MVE_OPENED_FLIP_SIGNED ""
+#define LAM_MVE_OPENED_FLIP_UNSIGNED "vmov.i8 q7, #128\n"
+#define LAM_MVE_OPENED_READ_SIGNED(q, r) "vldrb.8 " q ", [" r "], #16\n"
+#define LAM_MVE_OPENED_READ_UNSIGNED(q, r) LAM_MVE_OPENED_READ_SIGNED(q, r) "veor " q ", " q ", q7\n"
+#define LAM_MVE_OPENED_READ_1(sign, count) \
+    LAM_MVE_OPENED_OF_##count(LAM_MVE_OPENED_READ_##sign("q0", "r0"), LAM_MVE_OPENED_READ_##sign("q1", "r2"), \
+                              LAM_MVE_OPENED_READ_##sign("q2", "r4"), LAM_MVE_OPENED_READ_##sign("q3", "r6"))
+#define LAM_MVE_OPENED_READ_2(sign, count) \
+    LAM_MVE_OPENED_READ_1(sign, count) \
+    LAM_MVE_OPENED_LAST_##count(LAM_MVE_OPENED_READ_##sign("q6", "r6") "vstrw.32 q6, [r11, #64]\n") \
+    LAM_MVE_OPENED_OF_##count(LAM_MVE_OPENED_READ_##sign("q4", "r0"), LAM_MVE_OPENED_READ_##sign("q5", "r2"), \
+                              LAM_MVE_OPENED_READ_##sign("q6", "r4"), "vstrw.32 q6, [r11, #48]\n")
+/* Their sums times -8 to r8, r10, r12 and lr. */
+#define LAM_MVE_OPENED_EIGHTS_1(count) \
+    "vmov.i8 q7, #248\n" \
+    LAM_MVE_OPENED_OF_##count("vmladav.s8 r8, q0, q7\n", "vmladav.s8 r10, q1, q7\n", "vmladav.s8 r12, q2, q7\n", \
+                              "vmladav.s8 lr, q3, q7\n")
+#define LAM_MVE_OPENED_EIGHTS_2(count) \
+    LAM_MVE_OPENED_EIGHTS_1(count) \
+    LAM_MVE_OPENED_OF_##count("vmladava.s8 r8, q4, q7\n", "vmladava.s8 r10, q5, q7\n", "vmladava.s8 r12, q6, q7\n", \
+                              "vldrw.32 q6, [r11, #64]\n" \
+                              "vmladava.s8 lr, q6, q7\n" \
+                              "vldrw.32 q6, [r11, #48]\n")
+/* What becomes of these: they are taken off sums, or an eighth is kept, or both. */
+#define LAM_MVE_OPENED_LESS \
+    "add r1, r11, #32\n" \
+    "stm r1, {r8, r10, r12, lr}\n"
+#define LAM_MVE_OPENED_KEEP(lanes, count) \
+    "ldr r3, [r11, #28]\n" \
+    LAM_MVE_OPENED_OF_##count("asrs r8, r8, #3\nstrh r8, [r3]\n", "asrs r10, r10, #3\nstrh r10, [r3, #2 * " #lanes "]\n", \
+                              "asrs r12, r12, #3\nstrh r12, [r3, #4 * " #lanes "]\n", \
+                              "asrs lr, lr, #3\nstrh lr, [r3, #6 * " #lanes "]\n") \
+    "adds r3, r3, #2\n" \
+    "str r3, [r11, #28]\n"
+#define LAM_MVE_OPENED_SUMMED_AROUND(lanes, count) LAM_MVE_OPENED_LESS
+#define LAM_MVE_OPENED_SUMMED_OWN(lanes, count) LAM_MVE_OPENED_LESS LAM_MVE_OPENED_KEEP(lanes, count)
+#define LAM_MVE_OPENED_SUMMED_RAW(lanes, count) LAM_MVE_OPENED_KEEP(lanes, count)
 
-/* A group's inputs of two pixels: sums r0 r2 r4 r6 and r8 r10 r12 lr. */
-#define LAM_MVE_OPENED_PIXEL(x, a, b, c, d) \
-    "vmladav.s8 " a ", " x ", q0\n" \
-    "vmladav.s8 " b ", " x ", q1\n" \
-    "vmladav.s8 " c ", " x ", q2\n" \
-    "vmladav.s8 " d ", " x ", q3\n"
-#define LAM_MVE_OPENED_KEPT(at, one, other) \
-    "vldrw.32 q5, [r11, #" at "]\n" \
-    "vmladava.s8 " one ", q7, q5\n" \
-    "vmladava.s8 " other ", q6, q5\n"
-#define LAM_MVE_OPENED_PAIR_1(on) \
-    "vldrb.8 q6, [r1], #16\n" on \
-    "vldrb.8 q7, [r1], #16\n" on \
-    LAM_MVE_OPENED_PIXEL("q6", "r0", "r2", "r4", "r6") \
-    LAM_MVE_OPENED_PIXEL("q7", "r8", "r10", "r12", "lr")
-#define LAM_MVE_OPENED_PAIR_2(on) \
-    "vldrb.8 q6, [r1], #16\n" \
-    "vldrb.8 q7, [r1], #16\n" on \
-    LAM_MVE_OPENED_PIXEL("q6", "r0", "r2", "r4", "r6") \
-    "vldrb.8 q6, [r1], #16\n" \
-    "vmladava.s8 r0, q7, q4\n" \
-    LAM_MVE_OPENED_PIXEL("q6", "r8", "r10", "r12", "lr") \
-    "vldrb.8 q6, [r1], #16\n" on \
-    LAM_MVE_OPENED_KEPT("64", "r2", "r10") \
-    "vmladava.s8 r8, q6, q4\n" \
-    LAM_MVE_OPENED_KEPT("80", "r4", "r12") \
-    LAM_MVE_OPENED_KEPT("96", "r6", "lr")
-
-/* From a pixel's inputs of a group to the next pixel's, and from the last one's to the next group. */
-#define LAM_MVE_OPENED_ON_BY_GROUPS(chunks, step) ""
-#define LAM_MVE_OPENED_ON_APART(chunks, step) "addw r1, r1, #(" #step " - 16 * " #chunks ")\n"
-#define LAM_MVE_OPENED_BACK_BY_GROUPS ""
-#define LAM_MVE_OPENED_BACK_APART \
-    "ldr r0, [r11, #112]\n" \
-    "add r1, r1, r0\n"
-
-/* All pixels of a group, four a turn; r3 goes on along the sums. */
-#define LAM_MVE_OPENED_PAIR(chunks, on) LAM_MVE_OPENED_PAIR_##chunks(on) "stm r3!, {r0, r2, r4, r6, r8, r10, r12, lr}\n"
-#define LAM_MVE_OPENED_GROUP(chunks, own, lie, step) \
-    LAM_MVE_OPENED_##chunks(own) \
-    "ldr r9, [r11, #16]\n" \
-    "tst r9, #32\n" \
-    "add r9, r9, r3\n" \
-    "bne 3f\n" \
+/* The sums of two channels; `first`: the first product with whole bytes. */
+#define LAM_MVE_OPENED_BY(count, product, a, b, c, d) \
+    LAM_MVE_OPENED_OF_##count(product ".s8 " a ", q0, q7\n", product ".s8 " b ", q1, q7\n", product ".s8 " c ", q2, q7\n", \
+                              product ".s8 " d ", q3, q7\n")
+#define LAM_MVE_OPENED_CHUNKS_1(first, count) \
+    "vldrw.32 q7, [r5], #16\n" \
+    LAM_MVE_OPENED_BY(count, first, "r0", "r2", "r4", "r6") \
+    "vshr.s8 q7, q7, #4\n" \
+    LAM_MVE_OPENED_BY(count, "vmladav", "r8", "r10", "r12", "lr")
+#define LAM_MVE_OPENED_CHUNKS_2(first, count) \
+    LAM_MVE_OPENED_CHUNKS_1(first, count) \
+    "vldrw.32 q7, [r5], #16\n" \
+    LAM_MVE_OPENED_OF_##count("vmladava.s8 r0, q4, q7\n", "vmladava.s8 r2, q5, q7\n", "vmladava.s8 r4, q6, q7\n", \
+                              "vldrw.32 q6, [r11, #64]\n" \
+                              "vmladava.s8 r6, q6, q7\n") \
+    "vshr.s8 q7, q7, #4\n" \
+    LAM_MVE_OPENED_LAST_##count("vmladava.s8 lr, q6, q7\n" \
+                                "vldrw.32 q6, [r11, #48]\n") \
+    LAM_MVE_OPENED_OF_##count("vmladava.s8 r8, q4, q7\n", "vmladava.s8 r10, q5, q7\n", "vmladava.s8 r12, q6, q7\n", "")
+#define LAM_MVE_OPENED_BEGIN_AROUND(chunks, count) \
+    "ldm r1, {r0, r2, r4, r6}\n" LAM_MVE_OPENED_CHUNKS_##chunks("vmladava", count)
+#define LAM_MVE_OPENED_BEGIN_OWN LAM_MVE_OPENED_BEGIN_AROUND
+#define LAM_MVE_OPENED_BEGIN_RAW(chunks, count) LAM_MVE_OPENED_CHUNKS_##chunks("vmladav", count)
+#define LAM_MVE_OPENED_TWO(chunks, zeros, count) \
+    LAM_MVE_OPENED_BEGIN_##zeros(chunks, count) \
+    "stm r3!, {r0, r2, r4, r6, r8, r10, r12, lr}\n"
+/* All blocks, as many as r9 says: two a turn where groups are small. */
+#define LAM_MVE_OPENED_BLOCK(chunks, zeros, count) LAM_MVE_OPENED_TWO(chunks, zeros, count) LAM_MVE_OPENED_TWO(chunks, zeros, count)
+#define LAM_MVE_OPENED_BLOCKS_1(zeros, count) \
+    "adds r9, r9, #1\n" \
+    "lsrs r9, r9, #1\n" \
+    "bcc 2f\n" \
+    "1:\n" \
+    LAM_MVE_OPENED_BLOCK(1, zeros, count) \
     "2:\n" \
-    LAM_MVE_OPENED_PAIR(chunks, LAM_MVE_OPENED_ON_##lie(chunks, step)) \
-    "3:\n" \
-    LAM_MVE_OPENED_PAIR(chunks, LAM_MVE_OPENED_ON_##lie(chunks, step)) \
-    "cmp r3, r9\n" \
-    "bne 2b\n" LAM_MVE_OPENED_BACK_##lie
-#define LAM_MVE_OPENED_REST_0(own, lie, step) ""
-#define LAM_MVE_OPENED_REST_1(own, lie, step) LAM_MVE_OPENED_GROUP(1, own, lie, step)
+    LAM_MVE_OPENED_BLOCK(1, zeros, count)
+#define LAM_MVE_OPENED_BLOCKS_2(zeros, count) \
+    "1:\n" \
+    LAM_MVE_OPENED_BLOCK(2, zeros, count)
 
-/* The sums of all groups and pixels.  `chunks`: of a group, 1 or 2; `rest`: of one more, 0 or 1; `own`: whether groups have zero
- * points; `lie`: BY_GROUPS, or APART where pixels are `step` bytes apart, no more than 4095.  All but the job are numerals and
- * names; `pixels` and `groups` are for the portable twin. */
-#define lam_mve_opened_sums(job, own, chunks, rest, lie, step, pixels, groups) \
+/* The sums of the next group, of `chunks` chunks, 1 or 2, and `count` pixels, 1 to 4.  `sign`: SIGNED or UNSIGNED inputs;
+ * `zeros`: AROUND none, OWN zero points, or RAW where 8 is taken off with these.  All but the job are numerals and names. */
+#define lam_mve_opened_sums(job, chunks, sign, zeros, lanes, count) \
     do { \
         register lam_mve_opened_job *const held __asm("r11") = (job); \
         __asm volatile( \
-            "ldrd r1, r5, [r11, #0]\n" \
-            "ldr r3, [r11, #12]\n" \
-            "1:\n" \
-            LAM_MVE_OPENED_GROUP(chunks, own, lie, step) \
-            "ldr r0, [r11, #8]\n" \
-            "cmp r5, r0\n" \
+            "ldm r11, {r0, r2, r4, r6}\n" LAM_MVE_OPENED_FLIP_##sign LAM_MVE_OPENED_READ_##chunks(sign, count) \
+            "stm r11, {r0, r2, r4, r6}\n" LAM_MVE_OPENED_EIGHTS_##chunks(count) LAM_MVE_OPENED_SUMMED_##zeros(lanes, count) \
+            "ldrd r3, r5, [r11, #16]\n" \
+            "ldr r9, [r11, #24]\n" \
+            LAM_MVE_OPENED_BLOCKS_##chunks(zeros, count) \
+            "subs r9, r9, #1\n" \
             "bne 1b\n" \
-            LAM_MVE_OPENED_REST_##rest(own, lie, step) \
+            "strd r3, r5, [r11, #16]\n" \
             : : "r"(held) : LAM_MVE_CLOBBERS); \
     } while (0)
 
-/* Of groups in lanes the sums of a channel of two pixels by their factors to both totals; r1 goes on by `step`. */
-#define LAM_MVE_OPENED_LANES(total, other, step, read, load, bytes, type) \
-    load " q4, [r5], #" bytes "\n" \
-    read " q2, [r1, q0]\n" \
-    read " q3, [r1, q1]\n" \
-    "add r1, r1, " step "\n" \
-    "vmladava." type " " total ", q2, q4\n" \
-    "vmladava." type " " other ", q3, q4\n"
-#define LAM_MVE_OPENED_IN_8(total, other, step) \
-    LAM_MVE_OPENED_LANES(total, other, step, "vldrh.u16", "vldrh.16", "16", "s16")
-#define LAM_MVE_OPENED_IN_4(total, other, step) \
-    LAM_MVE_OPENED_LANES(total, other, step, "vldrw.u32", "vldrh.s32", "8", "s32")
-#define LAM_MVE_OPENED_SET(lanes, last) \
-    LAM_MVE_OPENED_IN_##lanes("r0", "r8", "#4") LAM_MVE_OPENED_IN_##lanes("r2", "r10", "#4") \
-    LAM_MVE_OPENED_IN_##lanes("r4", "r12", "#4") LAM_MVE_OPENED_IN_##lanes("r6", "lr", last)
-/* Their places, in bytes behind r1. */
+/* Of groups in lanes the sums of a pixel and two channels, which r1 and q4 and q5 have the places of, by their factors in q2 and
+ * q3 to both totals; r1 goes on by `step`, and r9 is -16. */
+#define LAM_MVE_OPENED_PIXEL(product, total, upper, step, read, type) \
+    read " q0, [r1, q4]\n" \
+    read " q1, [r1, q5]\n" \
+    "vmla." type " q0, q1, r9\n" \
+    "add r1, r1, #" step "\n" \
+    product "." type " " total ", q0, q2\n" \
+    product "." type " " upper ", q1, q3\n"
+#define LAM_MVE_OPENED_PIXELS_1(product, step, read, type) LAM_MVE_OPENED_PIXEL(product, "r0", "r8", step, read, type)
+#define LAM_MVE_OPENED_PIXELS_2(product, step, read, type) \
+    LAM_MVE_OPENED_PIXELS_1(product, "4", read, type) LAM_MVE_OPENED_PIXEL(product, "r2", "r10", step, read, type)
+#define LAM_MVE_OPENED_PIXELS_3(product, step, read, type) \
+    LAM_MVE_OPENED_PIXELS_2(product, "4", read, type) LAM_MVE_OPENED_PIXEL(product, "r4", "r12", step, read, type)
+#define LAM_MVE_OPENED_PIXELS_4(product, step, read, type) \
+    LAM_MVE_OPENED_PIXELS_3(product, "4", read, type) LAM_MVE_OPENED_PIXEL(product, "r6", "lr", step, read, type)
+#define LAM_MVE_OPENED_LANES(product, load, bytes, read, type, count) \
+    load " q2, [r5], #" bytes "\n" \
+    load " q3, [r5], #" bytes "\n" LAM_MVE_OPENED_PIXELS_##count(product, "36 - 4 * " #count, read, type)
+#define LAM_MVE_OPENED_LANES_8(product, count) LAM_MVE_OPENED_LANES(product, "vldrh.16", "16", "vldrh.u16", "s16", count)
+#define LAM_MVE_OPENED_LANES_4(product, count) LAM_MVE_OPENED_LANES(product, "vldrh.s32", "8", "vldrw.u32", "s32", count)
+/* These places, in bytes behind r1. */
 #define LAM_MVE_OPENED_PLACES(bits) \
     "movs r0, #0\n" \
-    "ldr r2, [r11, #16]\n" \
+    "ldr r2, [r11, #84]\n" \
     "movs r4, #16\n" \
-    "vidup.u" bits " q0, r0, #1\n" \
-    "vmul.i" bits " q0, q0, r2\n" \
-    "vadd.i" bits " q1, q0, r4\n"
+    "vidup.u" bits " q4, r0, #1\n" \
+    "vmul.i" bits " q4, q4, r2\n" \
+    "vadd.i" bits " q5, q4, r4\n"
 #define LAM_MVE_OPENED_PLACES_8 LAM_MVE_OPENED_PLACES("16")
 #define LAM_MVE_OPENED_PLACES_4 LAM_MVE_OPENED_PLACES("32")
 
-/* Multipliers to q4, shifts to q5. */
-#define LAM_MVE_OPENED_FACTORS_ONE \
-    "ldrd r0, r2, [r11, #56]\n" \
-    "vdup.32 q4, r0\n" \
-    "vdup.32 q5, r2\n"
-#define LAM_MVE_OPENED_FACTORS_EACH \
-    "vldrw.32 q4, [r5]\n" \
-    "vldrb.s32 q5, [r5, #16]\n"
+/* Zero points times factors by the sums of inputs. */
+#define LAM_MVE_OPENED_ZERO(load, at, type, total, upper) \
+    load " q0, [r3, #" at "]\n" \
+    "vmladava." type " " total ", q0, q2\n" \
+    "vmladava." type " " upper ", q0, q3\n"
+#define LAM_MVE_OPENED_ZEROS(load, bytes, type, count) \
+    "ldr r3, [r11, #132]\n" \
+    load " q2, [r5], #" bytes "\n" \
+    load " q3, [r5], #" bytes "\n" \
+    LAM_MVE_OPENED_OF_##count( \
+        LAM_MVE_OPENED_ZERO(load, "0", type, "r0", "r8"), LAM_MVE_OPENED_ZERO(load, bytes, type, "r2", "r10"), \
+        LAM_MVE_OPENED_ZERO(load, "2 * " bytes, type, "r4", "r12"), LAM_MVE_OPENED_ZERO(load, "3 * " bytes, type, "r6", "lr"))
+#define LAM_MVE_OPENED_ZEROS_8(count) LAM_MVE_OPENED_ZEROS("vldrh.16", "16", "s16", count)
+#define LAM_MVE_OPENED_ZEROS_4(count) LAM_MVE_OPENED_ZEROS("vldrh.s32", "8", "s32", count)
+#define LAM_MVE_OPENED_ZEROS_AROUND(lanes, count) ""
+#define LAM_MVE_OPENED_ZEROS_OWN(lanes, count) LAM_MVE_OPENED_ZEROS_##lanes(count)
+#define LAM_MVE_OPENED_ZEROS_RAW LAM_MVE_OPENED_ZEROS_OWN
 
-/* Totals of two pixels to outputs, those of the second one in the upper half of each lane of q2. */
-#define LAM_MVE_OPENED_RESULTS(mode, factors, bounds) \
+/* Groups in lanes: all there are, or more that totals have. */
+#define LAM_MVE_OPENED_TOTALS "{r0, r2, r4, r6, r8, r10, r12, lr}\n"
+#define LAM_MVE_OPENED_TAKEN_ONCE(lanes, zeros, count) \
+    LAM_MVE_OPENED_LANES_##lanes("vmladav", count) LAM_MVE_OPENED_ZEROS_##zeros(lanes, count)
+#define LAM_MVE_OPENED_ADDED(lanes, zeros, count) \
+    LAM_MVE_OPENED_LANES_##lanes("vmladava", count) LAM_MVE_OPENED_ZEROS_##zeros(lanes, count)
+#define LAM_MVE_OPENED_TAKEN_MORE(lanes, zeros, count) \
+    "ldr r3, [r11, #88]\n" \
+    "ldm r3!, " LAM_MVE_OPENED_TOTALS \
+    "str r3, [r11, #88]\n" LAM_MVE_OPENED_ADDED(lanes, zeros, count)
+#define LAM_MVE_OPENED_BEGUN(lanes) \
+    LAM_MVE_OPENED_PLACES_##lanes \
+    "ldr r1, [r11, #80]\n" \
+    "ldr r5, [r11, #20]\n" \
+    "mvn r9, #15\n" \
+    "1:\n"
+/* Until all blocks are done, whose sums r1 has gone on along. */
+#define LAM_MVE_OPENED_DONE \
+    "ldr r0, [r11, #128]\n" \
+    "cmp r1, r0\n" \
+    "bne 1b\n" \
+    "str r5, [r11, #20]\n"
+
+/* The sums of groups in lanes to the totals of the part. */
+#define lam_mve_opened_add(job, zeros, lanes, count) \
+    do { \
+        register lam_mve_opened_job *const held __asm("r11") = (job); \
+        __asm volatile(LAM_MVE_OPENED_BEGUN(lanes) \
+                       "ldr r3, [r11, #88]\n" \
+                       "ldm r3, " LAM_MVE_OPENED_TOTALS LAM_MVE_OPENED_ADDED(lanes, zeros, count) \
+                       "ldr r3, [r11, #88]\n" \
+                       "stm r3!, " LAM_MVE_OPENED_TOTALS \
+                       "str r3, [r11, #88]\n" LAM_MVE_OPENED_DONE \
+                       : : "r"(held) : LAM_MVE_CLOBBERS); \
+    } while (0)
+
+/* Multiplier to q0, shift to q1: of the first channel of two, and of the second. */
+#define LAM_MVE_OPENED_SPREAD(from) \
+    "ldrd r0, r2, " from "\n" \
+    "vdup.32 q0, r0\n" \
+    "vdup.32 q1, r2\n"
+#define LAM_MVE_OPENED_FIRST_ONE LAM_MVE_OPENED_SPREAD("[r11, #120]")
+#define LAM_MVE_OPENED_SECOND_ONE ""
+#define LAM_MVE_OPENED_FIRST_EACH LAM_MVE_OPENED_SPREAD("[r5], #8")
+#define LAM_MVE_OPENED_SECOND_EACH LAM_MVE_OPENED_FIRST_EACH
+
+/* Totals of two channels to outputs less the zero point, those of the second one in the upper half of each lane of q. */
+#define LAM_MVE_OPENED_RESULTS(q, mode, factors) \
     "vmov q2[2], q2[0], r0, r4\n" \
     "vmov q2[3], q2[1], r2, r6\n" \
     "vmov q3[2], q3[0], r8, r12\n" \
     "vmov q3[3], q3[1], r10, lr\n" \
-    LAM_MVE_OPENED_FACTORS_##factors \
-    LAM_MVE_SCALE_##mode("q2", "q4", "q5", "q6") LAM_MVE_ROUND_##mode("q2") \
-    LAM_MVE_SCALE_##mode("q3", "q4", "q5", "q6") LAM_MVE_ROUND_##mode("q3") \
-    "vqmovnb.s32 q2, q2\n" \
-    "ldr r8, [r11, #44]\n" \
-    "vqmovnt.s32 q2, q3\n" \
-    LAM_MVE_BYTES_##bounds("q2", "r8", "q3", "48")
-/* To r3 and r9 behind it, where r3 goes on; the second pixel's before the first's, which may lie on it. */
-#define LAM_MVE_OPENED_STORE \
-    "vshr.u32 q3, q2, #16\n" \
-    "add r0, r3, r9\n" \
-    "vstrb.32 q3, [r0]\n" \
-    "vstrb.32 q2, [r3]\n" \
-    "add r3, r0, r9\n"
-#define LAM_MVE_OPENED_BIAS \
-    "ldr r5, [r11, #20]\n" \
-    "ldm r5, {r8, r10, r12, lr}\n" \
-    "ldm r5!, {r0, r2, r4, r6}\n"
+    "ldrd r0, r2, [r5], #8\n" \
+    "vadd.i32 q2, q2, r0\n" \
+    "vadd.i32 q3, q3, r2\n" \
+    LAM_MVE_OPENED_FIRST_##factors \
+    LAM_MVE_SCALE_##mode("q2", "q0", "q1", "q7") LAM_MVE_ROUND_##mode("q2") \
+    LAM_MVE_OPENED_SECOND_##factors \
+    LAM_MVE_SCALE_##mode("q3", "q0", "q1", "q7") LAM_MVE_ROUND_##mode("q3") \
+    "vqmovnb.s32 " q ", q2\n" \
+    "vqmovnt.s32 " q ", q3\n"
+/* Those of q6 and q2 to the bytes of four channels, which pixels have lanes of q6 of. */
+#define LAM_MVE_OPENED_SATURATED(narrow) \
+    "vqadd.s16 q6, q6, r8\n" \
+    "vqadd.s16 q2, q2, r8\n" narrow "b.s16 q6, q6\n" narrow "t.s16 q6, q2\n"
+#define LAM_MVE_OPENED_BYTES_S8 LAM_MVE_OPENED_SATURATED("vqmovn")
+#define LAM_MVE_OPENED_BYTES_U8 LAM_MVE_OPENED_SATURATED("vqmovun")
+#define LAM_MVE_OPENED_LIMITED(q) \
+    "vmax.s16 " q ", " q ", q0\n" \
+    "vmin.s16 " q ", " q ", q1\n" \
+    "vadd.i16 " q ", " q ", r8\n"
+#define LAM_MVE_OPENED_BYTES_WITHIN \
+    "ldrd r0, r2, [r11, #112]\n" \
+    "vdup.16 q0, r0\n" \
+    "vdup.16 q1, r2\n" LAM_MVE_OPENED_LIMITED("q6") LAM_MVE_OPENED_LIMITED("q2") \
+    "vmovnb.i16 q6, q6\n" \
+    "vmovnt.i16 q6, q2\n"
+/* A missing pixel's lie where the first one's do, which come last. */
+#define LAM_MVE_OPENED_STORE(count) \
+    "vmov r0, r4, q6[2], q6[0]\n" \
+    "vmov r2, r6, q6[3], q6[1]\n" \
+    "ldrd r3, r8, [r11, #92]\n" \
+    "ldrd r10, r12, [r11, #100]\n" \
+    LAM_MVE_OPENED_LAST_##count("str r6, [r3, r12]\n") \
+    LAM_MVE_OPENED_OF_##count("", "", "str r4, [r3, r10]\n", "") \
+    LAM_MVE_OPENED_OF_##count("", "str r2, [r3, r8]\n", "", "") \
+    "str r0, [r3], #4\n" \
+    "str r3, [r11, #92]\n"
 
-/* Groups fill the lanes more than once. */
-#define LAM_MVE_OPENED_OUTPUTS_MORE(mode, factors, bounds, lanes, sets) \
-    LAM_MVE_OPENED_PLACES_##lanes \
-    "1:\n" \
-    "ldr r1, [r11, #32]\n" \
-    "ldr r3, [r11, #40]\n" \
-    "movw r9, #" #sets "\n" \
-    LAM_MVE_OPENED_BIAS \
-    "2:\n" \
-    LAM_MVE_OPENED_SET(lanes, "r3") \
-    "subs r9, r9, #1\n" \
-    "bne 2b\n" \
-    LAM_MVE_OPENED_RESULTS(mode, factors, bounds) \
-    "ldrd r3, r9, [r11, #24]\n" \
-    LAM_MVE_OPENED_STORE \
-    "ldrd r1, r5, [r11, #32]\n" \
-    "str r3, [r11, #24]\n" \
-    "adds r1, r1, #32\n" \
-    "str r1, [r11, #32]\n" \
-    "cmp r1, r5\n" \
-    "bne 1b\n"
-
-/* Once: r1 goes on to the next two pixels, or q0 has places and goes on, and r1 counts. */
-#define LAM_MVE_OPENED_OUTPUTS_ONCE(mode, factors, bounds, lanes, sets) \
-    LAM_MVE_OPENED_PLACES_##lanes \
-    "ldrd r3, r9, [r11, #24]\n" \
-    "ldrd r1, r5, [r11, #32]\n" \
-    LAM_MVE_OPENED_ONCE_OPEN_##lanes \
-    "1:\n" \
-    LAM_MVE_OPENED_BIAS \
-    LAM_MVE_OPENED_ONCE_##lanes \
-    LAM_MVE_OPENED_RESULTS(mode, factors, bounds) \
-    LAM_MVE_OPENED_STORE \
-    LAM_MVE_OPENED_ONCE_END_##lanes \
-    "bne 1b\n"
-#define LAM_MVE_OPENED_ONCE_OPEN_8 ""
-#define LAM_MVE_OPENED_ONCE_8 LAM_MVE_OPENED_SET(8, "#20")
-#define LAM_MVE_OPENED_ONCE_END_8 \
-    "ldr r0, [r11, #36]\n" \
-    "cmp r1, r0\n"
-#define LAM_MVE_OPENED_ONCE_OPEN_4 \
-    "subs r5, r5, r1\n" \
-    "subs r1, r1, #4\n" \
-    "vadd.i32 q0, q0, r1\n" \
-    "mov r1, r5\n"
-#define LAM_MVE_OPENED_ADDRESSED(total, other, at, other_at) \
-    "vldrh.s32 q4, [r5], #8\n" \
-    "vldrw.u32 q2, [q0, #" at "]\n" \
-    "vldrw.u32 q3, [q0, #" other_at "\n" \
-    "vmladava.s32 " total ", q2, q4\n" \
-    "vmladava.s32 " other ", q3, q4\n"
-#define LAM_MVE_OPENED_ONCE_4 \
-    LAM_MVE_OPENED_ADDRESSED("r0", "r8", "4", "20]") LAM_MVE_OPENED_ADDRESSED("r2", "r10", "8", "24]") \
-    LAM_MVE_OPENED_ADDRESSED("r4", "r12", "12", "28]") LAM_MVE_OPENED_ADDRESSED("r6", "lr", "16", "32]!")
-#define LAM_MVE_OPENED_ONCE_END_4 "subs r1, r1, #32\n"
-
-/* Outputs of pixels by twos.  `bounds`: S8, U8 or WITHIN; `lanes`: 8 or 4; `often`: ONCE, or MORE where groups fill lanes more
- * often, `sets` times; `groups`: all of them, for the portable twin.  The names and numerals are those of lam_mve_requant.h. */
-#define lam_mve_opened_outputs(job, mode, factors, bounds, lanes, often, sets, groups) \
+/* Outputs of the part, once the sums of its last groups are there.  `bounds`: S8, U8 or WITHIN; `often`: ONCE, or MORE where
+ * totals have those of others.  The names and numerals are those of lam_mve_requant.h and lam_mve_opened_sums. */
+#define lam_mve_opened_outputs(job, mode, factors, bounds, often, zeros, lanes, count) \
     do { \
         register lam_mve_opened_job *const held __asm("r11") = (job); \
-        __asm volatile(LAM_MVE_OPENED_OUTPUTS_##often(mode, factors, bounds, lanes, sets) : : "r"(held) : LAM_MVE_CLOBBERS); \
+        __asm volatile(LAM_MVE_OPENED_BEGUN(lanes) \
+                       LAM_MVE_OPENED_TAKEN_##often(lanes, zeros, count) LAM_MVE_OPENED_RESULTS("q6", mode, factors) \
+                       LAM_MVE_OPENED_TAKEN_##often(lanes, zeros, count) LAM_MVE_OPENED_RESULTS("q2", mode, factors) \
+                       "ldr r8, [r11, #108]\n" LAM_MVE_OPENED_BYTES_##bounds LAM_MVE_OPENED_STORE(count) LAM_MVE_OPENED_DONE \
+                       : : "r"(held) : LAM_MVE_CLOBBERS); \
     } while (0)
 
 #else
 
-/* The number of channel c of a block that has input i of a group. */
-static inline int32_t lam_mve_opened_number(const int32_t *w, int32_t c, int32_t i)
+enum { LAM_MVE_OPENED_AROUND = 0, LAM_MVE_OPENED_OWN = 1, LAM_MVE_OPENED_RAW = 2 };
+enum { LAM_MVE_OPENED_ONCE = 0, LAM_MVE_OPENED_MORE = 1 };
+enum { LAM_MVE_OPENED_SIGNED = 0, LAM_MVE_OPENED_UNSIGNED = 0x80 };
+
+/* An input, whose bits of `flip` are turned. */
+static inline int32_t lam_mve_opened_input(const int8_t *x, int32_t i, uint32_t flip)
 {
-    const int32_t two = lam_mve_byte(w, i / 16 * 32 + c / 2 * 16 + i % 16);
-    return c % 2 == 0 ? two & 15 : two >> 4;
+    return (int32_t)(((uint32_t)(uint8_t)x[i] ^ flip ^ 0x80u) & 0xFFu) - 128;
 }
 
-#define LAM_MVE_OPENED_BY_GROUPS 0
-#define LAM_MVE_OPENED_APART 1
-
-static inline void lam_mve_opened_sums_each(lam_mve_opened_job *job, int own, int32_t chunks, int32_t rest, int apart, int32_t step,
-                                            int32_t pixels, int32_t groups)
+static inline void lam_mve_opened_sums_each(lam_mve_opened_job *job, int32_t chunks, uint32_t flip, int zeros, int32_t lanes)
 {
-    const int8_t *x = job->x;
-    const int32_t *w = job->w;
-    for (int32_t g = 0; g < groups + (rest != 0); g++) {
-        const int32_t inputs = 16 * (g < groups ? chunks : rest), pixel_step = apart != 0 ? step : inputs;
-        for (int32_t i = 0; i < 4 * pixels; i++) {
-            const int32_t c = i % 4, added = own != 0 ? lam_mve_byte(w + inputs / 2, c) : c % 2 * 8 - 8;
-            int32_t sum = 0;
-            for (int32_t k = 0; k < inputs; k++) {
-                sum += x[i / 4 * pixel_step + k] * (lam_mve_opened_number(w, c, k) + added);
-            }
-            job->sums[g * (job->stride / 4) + i] = sum;
+    for (int32_t p = 0; p < 4; p++) {
+        int32_t sum = 0;
+        for (int32_t i = 0; i < 16 * chunks; i++) {
+            sum += lam_mve_opened_input(job->x[p], i, flip);
         }
-        x += apart != 0 ? inputs : inputs * (job->stride / 16);
-        w += inputs / 2 + own;
+        job->less[p] = zeros == LAM_MVE_OPENED_RAW ? 0 : -8 * sum;
+        if (zeros != LAM_MVE_OPENED_AROUND) {
+            job->inputs_at[p * lanes] = (int16_t)-sum;
+        }
     }
+    for (int32_t two = 0; two < 2 * job->blocks; two++) {
+        for (int32_t p = 0; p < 4; p++) {
+            int32_t both = job->less[p], upper = 0;
+            for (int32_t i = 0; i < 16 * chunks; i++) {
+                const int32_t x = lam_mve_opened_input(job->x[p], i, flip), byte = lam_mve_byte(job->w, i);
+                both += x * byte;
+                upper += x * ((byte - (byte & 15)) / 16);
+            }
+            job->sums_at[p] = both;
+            job->sums_at[p + 4] = upper;
+        }
+        job->sums_at += 8;
+        job->w += 4 * chunks;
+    }
+    for (int32_t p = 0; p < 4; p++) {
+        job->x[p] += 16 * chunks;
+    }
+    job->inputs_at += zeros != LAM_MVE_OPENED_AROUND;
 }
 
-#define lam_mve_opened_sums(job, own, chunks, rest, lie, step, pixels, groups) \
-    lam_mve_opened_sums_each(job, own, chunks, rest, LAM_MVE_OPENED_##lie, step, pixels, groups)
+#define lam_mve_opened_sums(job, chunks, sign, zeros, lanes, count) \
+    lam_mve_opened_sums_each(job, chunks, LAM_MVE_OPENED_##sign, LAM_MVE_OPENED_##zeros, lanes)
 
 /* Number i of those of 16 bits from a word on. */
 static inline int32_t lam_mve_opened_half(const int32_t *words, int32_t i)
@@ -321,41 +363,79 @@ static inline int32_t lam_mve_opened_half(const int32_t *words, int32_t i)
     return lam_mve_byte(words, 2 * i + 1) * 256 + (lam_mve_byte(words, 2 * i) & 255);
 }
 
-static inline void lam_mve_opened_outputs_each(lam_mve_opened_job *job, int mode, int each, int32_t lanes, int32_t sets,
-                                               int32_t groups)
+/* What groups in lanes add to the total of pixel p and of the first or second of two channels, whose number is `two`. */
+static inline uint32_t lam_mve_opened_total(const lam_mve_opened_job *job, int32_t two, int32_t second, int32_t p, int zeros,
+                                            int32_t lanes)
 {
-    const int32_t *const factors = job->bias + 4, *const own = factors + 2 * lanes * sets;
-    while (job->first != job->first_end) {
-        for (int32_t c = 0; c < 4; c++) {
-            const int32_t multiplier = each != 0 ? own[c] : job->multiplier;
-            const int32_t shift = each != 0 ? lam_mve_byte(own + 4, c) : job->shift;
-            uint32_t total = (uint32_t)job->bias[c];
-            for (int32_t g = 0; g < groups; g++) {
-                const int32_t factor = lam_mve_opened_half(factors, (g / lanes * 4 + c) * lanes + g % lanes);
-                total += (uint32_t)job->first[g * (job->stride / 4) + c] * (uint32_t)factor;
-            }
-            job->y[c] = (uint8_t)lam_mve_requant(mode, (int32_t)total, multiplier, shift, job->zero_point, job->low, job->high);
+    const int32_t words = job->stride / 4, groups = (int32_t)(job->sums_at - job->sums) / words;
+    uint32_t total = 0;
+    for (int32_t g = 0; g < groups; g++) {
+        const int32_t *const at = job->sums + g * words + 8 * two + p;
+        const int32_t sum = second != 0 ? at[4] : at[0] - 16 * at[4];
+        total += (uint32_t)sum * (uint32_t)lam_mve_opened_half(job->w, second * lanes + g);
+        if (zeros != LAM_MVE_OPENED_AROUND) {
+            total += (uint32_t)(job->inputs[p * lanes + g] * lam_mve_opened_half(job->w, (2 + second) * lanes + g));
         }
-        job->first += job->y_step != 0 ? 4 : 8;
-        job->y += job->y_step;
+    }
+    return total;
+}
+
+static inline void lam_mve_opened_add_each(lam_mve_opened_job *job, int zeros, int32_t lanes)
+{
+    for (int32_t two = 0; two < 2 * job->blocks; two++) {
+        for (int32_t i = 0; i < 8; i++) {
+            const uint32_t added = lam_mve_opened_total(job, two, i / 4, i % 4, zeros, lanes);
+            job->totals[i] = (int32_t)((uint32_t)job->totals[i] + added);
+        }
+        job->totals += 8;
+        job->w += zeros != LAM_MVE_OPENED_AROUND ? 2 * lanes : lanes;
     }
 }
 
-#define lam_mve_opened_outputs(job, mode, factors, bounds, lanes, often, sets, groups) \
-    lam_mve_opened_outputs_each(job, LAM_MVE_##mode, LAM_MVE_##factors, lanes, sets, groups)
+#define lam_mve_opened_add(job, zeros, lanes, count) lam_mve_opened_add_each(job, LAM_MVE_OPENED_##zeros, lanes)
+
+static inline void lam_mve_opened_outputs_each(lam_mve_opened_job *job, int mode, int each, int more, int zeros, int32_t lanes)
+{
+    for (int32_t two = 0; two < 2 * job->blocks; two++) {
+        const int32_t *const bias = job->w + (zeros != LAM_MVE_OPENED_AROUND ? 2 * lanes : lanes);
+        for (int32_t i = 7; i >= 0; i--) {
+            const int32_t second = i / 4, p = i % 4;
+            const int32_t multiplier = each != 0 ? bias[2 + 2 * second] : job->multiplier;
+            const int32_t shift = each != 0 ? bias[3 + 2 * second] : job->shift;
+            const uint32_t before = (uint32_t)bias[second] + (uint32_t)(more != 0 ? job->totals[i] : 0);
+            const int32_t total = (int32_t)(before + lam_mve_opened_total(job, two, second, p, zeros, lanes));
+            job->y[(p > 0 ? job->y_step[p - 1] : 0) + two % 2 + 2 * second] =
+                (uint8_t)lam_mve_requant(mode, total, multiplier, shift, job->zero_point, job->low, job->high);
+        }
+        job->totals += more != 0 ? 8 : 0;
+        job->w = bias + (each != 0 ? 6 : 2);
+        job->y += two % 2 * 4;
+    }
+}
+
+#define lam_mve_opened_outputs(job, mode, factors, bounds, often, zeros, lanes, count) \
+    lam_mve_opened_outputs_each(job, LAM_MVE_##mode, LAM_MVE_##factors, LAM_MVE_OPENED_##often, LAM_MVE_OPENED_##zeros, lanes)
 
 #endif
 
-/* Which outputs are made next, of `count` pixels from `pixel` on, y_step apart from y: all that have a partner, or the last one.
- * Returns the pixel behind them. */
-static inline int32_t lam_mve_opened_next(lam_mve_opened_job *job, uint8_t *y, int32_t y_step, int32_t pixel, int32_t count)
+/* Inputs of `count` pixels, `step` bytes apart; those that are missing to four are the last one's. */
+static inline void lam_mve_opened_from(lam_mve_opened_job *job, const int8_t *x, int32_t step, int32_t count)
 {
-    const int32_t paired = count / 2 * 2, end = pixel < paired ? paired : count;
-    job->y = y + pixel * y_step;
-    job->y_step = pixel < paired ? y_step : 0;
-    job->first = job->sums + 4 * pixel;
-    job->first_end = job->sums + 4 * (end + end % 2);
-    return end;
+    for (int32_t p = 0; p < 4; p++, x += p < count ? step : 0) {
+        job->x[p] = x;
+    }
+}
+
+/* Outputs of `count` pixels, `step` bytes apart, of so many blocks. */
+static inline void lam_mve_opened_to(lam_mve_opened_job *job, uint8_t *y, int32_t step, int32_t count, int32_t blocks)
+{
+    job->y = y;
+    job->blocks = blocks;
+    job->stride = 64 * blocks;
+    job->sums_end = job->sums + 16 * blocks;
+    for (int32_t p = 1; p < 4; p++) {
+        job->y_step[p - 1] = p < count ? p * step : 0;
+    }
 }
 
 /* A group's inputs of `pixels` pixels, `step` bytes apart: one behind the other, `chunks` vectors each, 1 or 2, a constant.  Of

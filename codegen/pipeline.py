@@ -23,7 +23,6 @@ from codegen.lower import lower_plan
 from codegen.options import Options as Options
 from codegen.passes import simplify
 from codegen.planning import asked_notes, choose_goal, choose_mode, in_flash, met, plan_in_best_order, said, settled
-from codegen.planning.few import few_in_bytes
 from codegen.planning.real import as_asked
 from codegen.prove import ShadowReport, prove
 from codegen.records import record
@@ -98,7 +97,7 @@ def compile_graph(
 
 def reach(imported: Graph, target: Target, options: Options, tools: Toolkit = HOUSE) -> Reached:
     """Imported graph to Program, as far as it goes."""
-    graph = few_in_bytes(simplify(imported), options, target, tools.table)
+    graph = simplify(imported)
     verify_graph(graph)
     problems = target_problems(graph, target, tools.table)
     kernels: Mapping[int, Form] = {}

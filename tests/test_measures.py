@@ -142,7 +142,7 @@ MEASURES = (
         "pairs of places that say the same six lines or more, in Python, C and templates", 80, lambda: len(said_twice())
     ),
     Measure("files of the tests that put ONNX graphs together by hand", 1, lambda: len(onnx_by_hand())),
-    Measure("lines of the pipeline", 150, lambda: len((PACKAGE / "pipeline.py").read_text("utf-8").splitlines())),
+    Measure("lines of the pipeline", 149, lambda: len((PACKAGE / "pipeline.py").read_text("utf-8").splitlines())),
 )
 
 

@@ -385,12 +385,8 @@ def spare_growth(
 
 def _most_growth(params_bytes: int, goal: str = "balanced") -> int:
     """Bytes that packing may add to so many of a network."""
-    return max(int(growth_share(goal) * params_bytes), 0 if goal == "size" else SPARE_BYTES)
-
-
-def growth_share(goal: str) -> Fraction:
-    """By how much the parameters of a network may increase, as a share of what they take in bytes."""
-    return MOST_GROWTH_FOR_SPEED if goal == "speed" else MOST_GROWTH
+    share = MOST_GROWTH_FOR_SPEED if goal == "speed" else MOST_GROWTH
+    return max(int(share * params_bytes), 0 if goal == "size" else SPARE_BYTES)
 
 
 def _tightest(view: NodeView, forms: Sequence[Form]) -> Form:

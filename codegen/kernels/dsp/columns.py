@@ -16,11 +16,11 @@ from codegen.ir.quant import Array
 from codegen.ir.shape import row_pixels
 from codegen.kernels.conv2d import inner_columns, is_pointwise
 from codegen.kernels.dsp.panel_mix import columns_mix, spread_mix
-from codegen.kernels.dsp.words import pack_few, pack_words, words_of
+from codegen.kernels.dsp.words import pack_few, pack_words, shift_fields, words_of
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant, filled
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.sizes import ColumnSizes
-from codegen.kernels.weighted import EACH_STORED_LESS, FOLDED, STORED_LESS, Weighted, few_said, weighted
+from codegen.kernels.weighted import FOLDED, Weighted, few_said, weighted
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
 
@@ -283,16 +283,6 @@ def _params(node: Node, sums: Weighted, together: int, wide: bool, *, padded: bo
         *shift_fields(sums, bits, channels, wide=wide),
         *fast_fields(op.requant, sums.reach, channels),
     )
-
-
-def shift_fields(sums: Weighted, bits: int, channels: int, *, wide: bool) -> tuple[Field, ...]:
-    """Params `w_shift`: what weights are less than what is stored of them."""
-    if sums.less is not None:
-        shifts = filled(sums.less - (1 << (bits - 1)), channels).astype(np.int8)
-        return (Field("w_shift", shifts, about=EACH_STORED_LESS),)
-    if bits:
-        return (Field("w_shift", np.array([-(1 << (bits - 1))], np.int32), about=STORED_LESS),)
-    return () if wide else sums.shift_fields()
 
 
 def _columns_bytes(node: Node, pixels: int) -> int:

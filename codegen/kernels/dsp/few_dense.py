@@ -16,10 +16,9 @@ from codegen.kernels.dsp.columns import (
     column_numbers,
     columns_sums,
     few_bits,
-    shift_fields,
     weight_numbers,
 )
-from codegen.kernels.dsp.words import pack_few
+from codegen.kernels.dsp.words import pack_few, shift_fields
 from codegen.kernels.fast import fast_fields
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.weighted import FOLDED, Weighted

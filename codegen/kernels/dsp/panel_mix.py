@@ -65,8 +65,12 @@ class Panel:
     @property
     def shares(self) -> Mix:
         """What is added to the sums of two channels whose weights are stored as so much less."""
-        if self.own:
-            return Mix(other=3, load=2, multiple=1, moved=2, multiply_add=2 * self.pixels)
+        own = Mix(other=3, load=2, multiple=1, moved=2, multiply_add=2 * self.pixels)
+        return own if self.own else self._added
+
+    @property
+    def _added(self) -> Mix:
+        """The same for both channels."""
         added = Mix(other=2 * self.pixels + self.few, load=1, multiple=1, moved=2)
         return added if self.shifted or self.few else Mix()
 
@@ -94,8 +98,9 @@ class Panel:
         """A panel whose sums wait in memory for each of so many kernel rows."""
         kept = Mix(load=1, multiple=3, moved=2 + 4 * self.pixels, store=1, other=2, taken=1)
         pairs = -(-count // 2)
-        sums = (self.sums + self.shares + kept).times(pairs) + self.share + _CALL
-        return sums.times(rows) + _WAITING.times(self.pixels * count)
+        sums = (self.sums + self._added + kept).times(pairs) + self.share + _CALL
+        output = _WAITING + Mix(load=1, multiply_add=1) if self.own else _WAITING
+        return sums.times(rows) + output.times(self.pixels * count)
 
 
 def columns_mix(groups: int, width: int, channels: int, *, wide: bool) -> Mix:

@@ -20,7 +20,7 @@ from codegen.kernels.conv2d import inner_columns, is_pointwise
 from codegen.kernels.dsp.bounds import InBytes, in_bytes
 from codegen.kernels.dsp.factors import Factors, factors_of, with_line
 from codegen.kernels.dsp.panel_mix import Panel, cut, edge_mix, joined_mix, shared_mix, spread_mix
-from codegen.kernels.dsp.words import few_words, panel_words
+from codegen.kernels.dsp.words import few_words, panel_words, shift_fields
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant, filled, takes_one_product
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.sizes import PixelSizes
@@ -212,7 +212,7 @@ class WindowPanelContext(PanelContext):
     @property
     def pass_words(self) -> int:
         """Words of weights for one kernel row."""
-        return self.c_even // 2 * _group_words(self.groups, wide=self.wide, few=self.few, own=self.own)
+        return self.c_even // 2 * _group_words(self.groups, wide=self.wide, few=self.few)
 
     def spread_at(self, piece: int, pixels: int) -> int:
         """Words from the first piece of a column to another."""
@@ -451,13 +451,14 @@ def _weights_kind(sums: Weighted, *, wide: bool) -> tuple[bool, bool, bool, bool
     return wide, _is_shifted(sums, wide=wide), _is_few(sums), sums.less is not None
 
 
-def _group_words(groups: int, *, wide: bool, few: bool, own: bool) -> int:
-    """Words of the weights of two channels, with what says of their own zero points."""
-    return groups * (4 if wide else 1 if few else 2) + own
+def _group_words(groups: int, *, wide: bool, few: bool) -> int:
+    """Words of the weights of two channels."""
+    return groups * (4 if wide else 1 if few else 2)
 
 
 def _stored_words(sums: Weighted, groups: int, *, wide: bool) -> int:
-    return _group_words(groups, wide=wide, few=_is_few(sums), own=sums.less is not None)
+    """The same of a stream, with what says of their own zero points."""
+    return _group_words(groups, wide=wide, few=_is_few(sums)) + (sums.less is not None)
 
 
 def _odd_at(channels: int, pair: int) -> int:
@@ -495,15 +496,18 @@ def _streamed(sums: Weighted, rq: FastRequant, pieces: int, *, wide: bool) -> Ar
 def _words(sums: Weighted, channels: slice, pieces: int, together: int, *, wide: bool) -> Array:
     """The weights of channels as words, uint32 [turns, words], behind what says of their own zero points."""
     stored = sums.weights if wide else sums.shifted_weights()
-    rows = stored.reshape(len(stored), -1)[channels]
-    if not _is_few(sums):
-        return panel_words(rows, pieces, together, wide=wide)
-    words = few_words(rows, pieces, together)
+    words = _plain_words(sums, stored.reshape(len(stored), -1)[channels], pieces, together, wide=wide)
     if sums.less is None:
         return words
     more = sums.less[channels].astype(np.int64).reshape(-1, together) - (1 << (_FEW_BITS - 1))
     own = ((more & 0xFFFF) << 16 * np.arange(together)).sum(axis=1, keepdims=True)
     return np.concatenate((own.astype(np.uint32), words), axis=1)
+
+
+def _plain_words(sums: Weighted, rows: Array, pieces: int, together: int, *, wide: bool) -> Array:
+    """Weights [channels, taps] of a layer as words, uint32 [turns, words]."""
+    few = _is_few(sums)
+    return few_words(rows, pieces, together) if few else panel_words(rows, pieces, together, wide=wide)
 
 
 def _together(words: Array, own: Factors, together: int, *, lined: bool) -> Array:
@@ -527,19 +531,17 @@ def factor_words(own: Factors, together: int, *, lined: bool) -> Array:
 
 def _by_row_params(sums: Weighted, k: WindowPanelContext) -> tuple[Field, ...]:
     def words() -> Array:
-        whole = replace(sums, weights=filled(sums.weights, k.c_even), less=_filled_less(sums, k.c_even))
-        rows = (replace(whole, weights=whole.weights[:, i : i + 1]) for i in range(k.kernel_h))
-        return np.concatenate([_words(row, slice(None), k.pieces, 2, wide=k.wide) for row in rows]).reshape(-1)
+        stored = sums.weights if sums.less is None else sums.shifted_weights()
+        rows = filled(stored, k.c_even).reshape(k.c_even, k.kernel_h, -1)
+        passes = [_plain_words(sums, rows[:, i], k.pieces, 2, wide=k.wide) for i in range(k.kernel_h)]
+        return np.concatenate(passes).reshape(-1)
 
     return (
         Field.later("weights", np.uint32, k.kernel_h * k.pass_words, words, "in the order of lam_armv7em_panel.h"),
         Field.later("bias", np.int32, k.c_even, lambda: filled(sums.folded, k.c_even), FOLDED),
+        *(shift_fields(sums, _FEW_BITS, k.c_even, wide=False) if k.own else ()),
         *fast_fields(sums.op.requant, sums.reach, k.c_even),
     )
-
-
-def _filled_less(sums: Weighted, channels: int) -> Array | None:
-    return None if sums.less is None else filled(sums.less, channels)
 
 
 def _why(node: Node, k: PanelContext, values: int) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from codegen.ir.form import Field
 from codegen.ir.quant import Array
 from codegen.kernels.fast import filled
 from codegen.kernels.packed import filled_to
+from codegen.kernels.weighted import EACH_STORED_LESS, STORED_LESS, Weighted
 
 _GROUP_BITS = 8
 """Groups of 1 bit that a word has."""
@@ -74,6 +76,16 @@ def pack_few(weights: Array, pieces: int, together: int, passes: int, bits: int)
     packed = (fields.astype(np.uint64) << places.astype(np.uint64)).sum(axis=(-2, -1)).astype(np.uint32)
     in_turn = packed.reshape(channels // together, together, passes, -1).transpose(2, 0, 3, 1)
     return np.ascontiguousarray(in_turn).reshape(-1)
+
+
+def shift_fields(sums: Weighted, bits: int, channels: int, *, wide: bool) -> tuple[Field, ...]:
+    """Params `w_shift`: what weights are less than what is stored of them."""
+    if sums.less is not None:
+        shifts = filled(sums.less - (1 << (bits - 1)), channels).astype(np.int8)
+        return (Field("w_shift", shifts, about=EACH_STORED_LESS),)
+    if bits:
+        return (Field("w_shift", np.array([-(1 << (bits - 1))], np.int32), about=STORED_LESS),)
+    return () if wide else sums.shift_fields()
 
 
 def row_pairs(rows: int, columns: int) -> int:

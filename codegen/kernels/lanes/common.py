@@ -24,6 +24,8 @@ LINE = 64
 _IN_FLIGHT = 10
 """Sums that AVX-512 needs to keep both multipliers busy: two a cycle, five cycles each."""
 _INT32 = 1 << 31
+_FEW = 256
+"""Weights of 4 bits that are 128 bytes."""
 _SAID = {
     "LINED": "outputs by one product and one sum",
     "REAL": "outputs by one fused product",
@@ -147,16 +149,18 @@ def _stored(sums: Weighted, rq: LanesRequant) -> Array:
     return sums.shifted_weights() + np.int8(_SIGN) if rq.own else sums.weights
 
 
-def takes_few(sums: Weighted, shared: int) -> bool:
+def takes_few(sums: Weighted, shared: int, pixels: int = 1) -> bool:
     """Whether weights are stored in 4 bits: the model has them in 4 or 2, and sums of 16 times them fit 32 bits.
 
-    Those of zero points of their own are not multiplied.  `shared`: what could lie in a byte together; of one alone
-    nothing would be saved.
+    Those of zero points of their own are not multiplied: where they are few, what they take more in each of several
+    `pixels` is most of a layer, and they are bytes.  `shared`: what could lie in a byte together; of one alone nothing
+    would be saved.
     """
-    if sums.bits == 0 or shared == 1:
+    own = sums.less is not None
+    if sums.bits == 0 or shared == 1 or (own and pixels > 1 and sums.weights.size <= _FEW):
         return False
     most = np.abs(sums.weights.reshape(len(sums.weights), -1).astype(np.int64)).sum(axis=1).max(initial=0)
-    return sums.less is not None or bool(16 * 255 * most < _INT32)
+    return own or bool(16 * 255 * most < _INT32)
 
 
 def slack(rq: LanesRequant) -> Scratch:

@@ -78,7 +78,7 @@ def _context(on: Processor, node: NodeOf[Conv2D], sums: Weighted) -> LanesConvCo
     taps = op.w.size if op.w.dilation > 1 else 1
     run = deep * (1 if op.w.dilation > 1 else op.w.size)
     quads, rows = -(-run // 4), min(y.shape[1], most_rows(op, line))
-    few = takes_few(sums, quads)
+    few = takes_few(sums, quads, y.shape[1] * y.shape[2])
     upright = few and y.shape[2] == 1 and rows > 1
     width = rows if upright else y.shape[2]
     block = block_channels(on, width)

@@ -84,7 +84,7 @@ def _context(on: Processor, node: NodeOf[Conv2D | Dense], sums: Weighted) -> Lan
         n_in=n_in,
         channels=channels,
         chunk=chunk_pixels(n_in, pixels, node.outs[0].elements // (pixels * channels)),
-        rq=lanes_requant(on, sums, few=takes_few(sums, quads)),
+        rq=lanes_requant(on, sums, few=takes_few(sums, quads, node.outs[0].elements // channels)),
     )
 
 

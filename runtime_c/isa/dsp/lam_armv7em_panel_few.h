@@ -10,7 +10,8 @@
  *
  * To the sums of a pixel -8 times the sum of its column is added, before the products.  In `own` panels channels have zero
  * points of their own: behind the biases a word has what each weight is more than its field, that of the first channel in the
- * lower half; `more` is the sum of the column itself.  What fills a column up is zero.
+ * lower half; `more` is the sum of the column itself.  Sums that wait in memory have none of that.  What fills a column up is
+ * zero.
  */
 #ifndef LAM_ARMV7EM_PANEL_FEW_H
 #define LAM_ARMV7EM_PANEL_FEW_H
@@ -148,33 +149,15 @@ LAM_INLINE void lam_panel_odd_few(const lam_panel_shifted *panel, const uint32_t
     "add.w r11, r11, r2\n\t" \
     "add.w r12, r12, r3\n\t"
 #define LAM_ADDED_1 LAM_MORE_1
-#define LAM_ADDED_OWN_3 \
-    LAM_OWN "ldrd r2, r3, [sp, #28]\n\t" \
-            "ldr r4, [sp, #36]\n\t" \
-            "mla r8, r2, r7, r8\n\t" \
-            "mla r9, r3, r7, r9\n\t" \
-            "mla r10, r4, r7, r10\n\t" \
-            "mla r11, r2, r5, r11\n\t" \
-            "mla r12, r3, r5, r12\n\t" \
-            "mla lr, r4, r5, lr\n\t"
-#define LAM_ADDED_OWN_2 \
-    LAM_OWN "ldrd r2, r3, [sp, #28]\n\t" \
-            "mla r8, r2, r7, r8\n\t" \
-            "mla r9, r3, r7, r9\n\t" \
-            "mla r11, r2, r5, r11\n\t" \
-            "mla r12, r3, r5, r12\n\t"
-#define LAM_ADDED_OWN_1 LAM_OWN_1
 #define LAM_FEW_OF(pixels, first, mode, type) \
     LAM_PANEL_ASM(LAM_PIXELS_##pixels, first LAM_MASK LAM_GROUP_##pixels##Q, LAM_GROUP_##pixels##Q, LAM_BYTES_##pixels##Q, \
                   LAM_STORES_##pixels(LAM_BYTE_##mode, LAM_SATURATE_##type, LAM_BEFORE_##mode, LAM_BETWEEN_##mode), "40", \
                   LAM_PANEL_MORE)
 #define LAM_PANEL_FEW_OF(pixels, mode, type) LAM_FEW_OF(pixels, LAM_MORE_##pixels, mode, type)
 #define LAM_PANEL_OWN_OF(pixels, mode, type) LAM_FEW_OF(pixels, LAM_OWN_##pixels, mode, type)
-#define LAM_FEW_SUMS(pixels, added) \
-    LAM_PANEL_SUMS_ASM(LAM_PIXELS_##pixels, LAM_SUMS_##pixels, added LAM_MASK LAM_GROUP_##pixels##Q, LAM_GROUP_##pixels##Q, \
-                       LAM_BYTES_##pixels##Q, "40", LAM_PANEL_MORE)
-#define LAM_FEW_SUMS_OF(pixels) LAM_FEW_SUMS(pixels, LAM_ADDED_##pixels)
-#define LAM_OWN_SUMS_OF(pixels) LAM_FEW_SUMS(pixels, LAM_ADDED_OWN_##pixels)
+#define LAM_FEW_SUMS_OF(pixels) \
+    LAM_PANEL_SUMS_ASM(LAM_PIXELS_##pixels, LAM_SUMS_##pixels, LAM_ADDED_##pixels LAM_MASK LAM_GROUP_##pixels##Q, \
+                       LAM_GROUP_##pixels##Q, LAM_BYTES_##pixels##Q, "40", LAM_PANEL_MORE)
 #else
 static inline void lam_panel_plain_few(const lam_panel_shifted *panel, uint8_t *y, int32_t pixels, int own, int mode, int type)
 {
@@ -189,18 +172,17 @@ static inline void lam_panel_plain_few(const lam_panel_shifted *panel, uint8_t *
     }
 }
 
-static inline void lam_panel_sums_plain_few(const lam_panel_shifted *panel, int32_t *sums, int32_t pixels, int own)
+static inline void lam_panel_sums_plain_few(const lam_panel_shifted *panel, int32_t *sums, int32_t pixels)
 {
     const uint32_t *w = panel->panel.weights;
     for (const int32_t *const end = sums + pixels * panel->panel.channels; sums != end; sums += 2 * pixels) {
-        w = lam_panel_add_few(panel, w, sums, pixels, 2, own);
+        w = lam_panel_add_few(panel, w, sums, pixels, 2, 0);
     }
 }
 
 #define LAM_PANEL_FEW_OF(pixels, mode, type) lam_panel_plain_few(panel, y, pixels, 0, LAM_PANEL_##mode, LAM_PANEL_##type)
 #define LAM_PANEL_OWN_OF(pixels, mode, type) lam_panel_plain_few(panel, y, pixels, 1, LAM_PANEL_##mode, LAM_PANEL_##type)
-#define LAM_FEW_SUMS_OF(pixels) lam_panel_sums_plain_few(panel, sums, pixels, 0)
-#define LAM_OWN_SUMS_OF(pixels) lam_panel_sums_plain_few(panel, sums, pixels, 1)
+#define LAM_FEW_SUMS_OF(pixels) lam_panel_sums_plain_few(panel, sums, pixels)
 #endif
 
 LAM_PANEL void lam_panel_1q_tflite_s8(const lam_panel_shifted *panel, uint8_t *y)
@@ -338,11 +320,6 @@ LAM_PANEL void lam_panel_1q_single_u8_own(const lam_panel_shifted *panel, uint8_
     LAM_PANEL_OWN_OF(1, SINGLE, U8);
 }
 
-LAM_PANEL void lam_panel_1q_sums_own(const lam_panel_shifted *panel, int32_t *sums)
-{
-    LAM_OWN_SUMS_OF(1);
-}
-
 LAM_PANEL void lam_panel_2q_tflite_s8_own(const lam_panel_shifted *panel, uint8_t *y)
 {
     LAM_PANEL_OWN_OF(2, TFLITE, S8);
@@ -373,11 +350,6 @@ LAM_PANEL void lam_panel_2q_single_u8_own(const lam_panel_shifted *panel, uint8_
     LAM_PANEL_OWN_OF(2, SINGLE, U8);
 }
 
-LAM_PANEL void lam_panel_2q_sums_own(const lam_panel_shifted *panel, int32_t *sums)
-{
-    LAM_OWN_SUMS_OF(2);
-}
-
 LAM_PANEL void lam_panel_3q_tflite_s8_own(const lam_panel_shifted *panel, uint8_t *y)
 {
     LAM_PANEL_OWN_OF(3, TFLITE, S8);
@@ -406,11 +378,6 @@ LAM_PANEL void lam_panel_3q_single_s8_own(const lam_panel_shifted *panel, uint8_
 LAM_PANEL void lam_panel_3q_single_u8_own(const lam_panel_shifted *panel, uint8_t *y)
 {
     LAM_PANEL_OWN_OF(3, SINGLE, U8);
-}
-
-LAM_PANEL void lam_panel_3q_sums_own(const lam_panel_shifted *panel, int32_t *sums)
-{
-    LAM_OWN_SUMS_OF(3);
 }
 
 #endif /* LAM_ARMV7EM_PANEL_FEW_H */

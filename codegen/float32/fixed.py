@@ -50,7 +50,7 @@ def from_fixed(sign: Int64Array, value: Int64Array, fraction_bits: int) -> Float
 
 
 def scaled(size: Int64Array, exponent: Ints, factor: Int64Array) -> Int64Array:
-    """The bits of |x| * factor / 2^31 * 2^exponent, rounded once, for a normal x and a factor of 2^28 .. 2^32 - 1."""
+    """The bits of |x| * factor / 2^31 * 2^exponent, rounded once, for a normal x and a factor of 2^27 .. 2^32 - 1."""
     value = ((mantissa_of(size) << 7) * factor) >> 31
     zeros = leading_zeros_64(value) - 32
     power = exponent_of(size) + exponent + 1 - zeros

@@ -15,7 +15,7 @@ from codegen.float32.exponential import LOG2_E, decay, exp2_fraction, in_octaves
 from codegen.float32.fixed import leading_zeros_64, polynomial, reciprocal, scaled, signed, square
 from codegen.float32.words import INFINITY, LEAST_NORMAL, NAN, SIGN, bits_of, exponent_of, from_bits, mantissa_of, parts
 
-HALF = 0x32800000  # 2^-26: below it the share of gelu and gelu_tanh is 1/2
+HALVED = 0x32800000  # 2^-26: below it the share of gelu and gelu_tanh is 1/2
 GELU_ALL = 0x40B50000  # 5.65625: from here on gelu is x
 ROOT_OF_TWO = 0x3FB504F4  # the first number above it
 HALF_ROOT, ROOT = 1518500250, 3037000500  # sqrt(1/2) and sqrt(2) in Q31
@@ -99,7 +99,7 @@ def mish(x: Float32Array) -> Float32Array:
 
 def _half_erf(size: Int64Array) -> Int64Array:
     """Half of erf(|x| / sqrt(2)) in Q31: a polynomial in x * x below sqrt(2), then one on each of six intervals."""
-    near, far = np.clip(size, HALF, ROOT_OF_TWO - 1), np.clip(size, ROOT_OF_TWO, GELU_ALL - 1)
+    near, far = np.clip(size, HALVED, ROOT_OF_TWO - 1), np.clip(size, ROOT_OF_TWO, GELU_ALL - 1)
     slope = (erf_slope(square(near, 1) << 1) * HALF_ROOT) >> 30
     small = (((mantissa_of(near) << 8) >> -exponent_of(near)) * slope) >> 32
     return np.where(size < ROOT_OF_TWO, small, erf_far(((mantissa_of(far) << (exponent_of(far) + 5)) * ROOT) >> 31))
@@ -127,7 +127,7 @@ def gelu(x: Float32Array) -> Float32Array:
     falls = below & (size >= ROOT_OF_TWO)
     octaves, part = _tail(size)
     part = np.where(falls, part, (1 << 30) + np.where(below, -half_erf, half_erf))
-    result = np.where(size < HALF, np.float32(0.5) * x, _share(x, falls, octaves, part))
+    result = np.where(size < HALVED, np.float32(0.5) * x, _share(x, falls, octaves, part))
     return np.where(size >= np.where(below, GELU_LEAST, GELU_ALL), _ended(x), result)
 
 
@@ -135,10 +135,10 @@ def gelu(x: Float32Array) -> Float32Array:
 def gelu_tanh(x: Float32Array) -> Float32Array:
     """The quotient x / (1 + e^-z), z = sqrt(8 / pi) * (x + 0.044715 * x^3): Gelu by tanh of z / 2."""
     sign, size = parts(x)
-    some = np.clip(size, HALF, TANH_LEAST - 1)
+    some = np.clip(size, HALVED, TANH_LEAST - 1)
     m, exponent = mantissa_of(some), exponent_of(some)
     slope = (LINEAR + _by_factor(m * m, CUBIC, 29 - 2 * exponent)).astype(np.uint64)
     octaves = ((slope * m.astype(np.uint64)) >> (27 - exponent).astype(np.uint64)).astype(np.int64)
     result = _share(x, sign != 0, octaves, reciprocal(decay(octaves)))
-    result = np.where(size < HALF, np.float32(0.5) * x, result)
+    result = np.where(size < HALVED, np.float32(0.5) * x, result)
     return np.where(size >= TANH_LEAST, _ended(x), result)

@@ -54,7 +54,7 @@ Most ranges need few; the steps of some multipliers fall on few places, and anot
 _EVEN_STEPS = 2 * np.array(sorted(range(-4096, 4096), key=abs), np.int64)
 _TRIED_HALVED = ((0, 257), *((by, len(_EVEN_STEPS)) for by in sorted(range(-8, 9), key=abs)))
 """The same of lines that are halved, whose addends have 16 bits."""
-_FURTHEST = 1 << 29
+FURTHEST = 1 << 29
 """Offsets are no larger, which a bias has room for."""
 
 
@@ -128,7 +128,7 @@ def halved_line_of(requant: Requant, reach: tuple[int, ...], odd: int) -> Line |
         some = least < until  # of channels with long sums hardly any
         tried, multiplier, least, until = left[some], multiplier[some], least[some], until[some]
         addends = centre[tried] + _EVEN_STEPS[:steps, None]
-        offsets = np.clip((until - 1 - (addends << 32)) // multiplier, -_FURTHEST, _FURTHEST)
+        offsets = np.clip((until - 1 - (addends << 32)) // multiplier, -FURTHEST, FURTHEST)
         within = _is_in_range(multiplier, addends, offsets, least, until)
         found = within.any(0)
         at, which = within.argmax(0)[found], tried[found]

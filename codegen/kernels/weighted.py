@@ -99,12 +99,15 @@ class Weighted:
             return False
         return self.weights.dtype == np.int8 or halves or (shifted and self.shift is not None)
 
-    def fits_unsigned(self, bits: int) -> bool:
-        """Whether sums also fit 32 bits of fields without a sign, with the sum of the inputs that is taken off them."""
+    def fits_unsigned(self, bits: int, more: int = 0) -> bool:
+        """Whether sums also fit 32 bits of fields without a sign, with the sum of the inputs that is taken off them.
+
+        `more`: and what else may be added to them.
+        """
         taps, most, half = self.weights[0].size, max(abs(self.x.low), self.x.high), 1 << (bits - 1)
         less = half if self.less is None else int(np.abs(self.less - half).max())
         reach = taps * most * (((1 << bits) - 1) + less)
-        return bool(np.abs(self.folded.astype(np.int64)).max() + reach < 1 << 31)
+        return bool(np.abs(self.folded.astype(np.int64)).max() + reach + more < 1 << 31)
 
     def shifted_weights(self) -> Array:
         """The weights as bytes where they are, or a shift makes them so; without what is taken off each output's."""

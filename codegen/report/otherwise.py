@@ -234,7 +234,8 @@ def _repeated(requant: Requant, channels: int) -> Requant:
     """For so many channels."""
     if not requant.per_channel:
         return requant
-    factors = {name: tuple(np.resize(getattr(requant, name), channels).tolist()) for name in ("multiplier", "shift")}
+    held = {name: getattr(requant, name) for name in ("multiplier", "shift")}
+    factors = {name: tuple(np.resize(found, channels).tolist()) if found else () for name, found in held.items()}
     scale = tuple(np.resize(requant.scale, channels).tolist()) if requant.scale else ()
     return replace(requant, multiplier=factors["multiplier"], shift=factors["shift"], scale=scale)
 

@@ -83,7 +83,7 @@ static inline uint32_t lam_f32_pack_denormal(int32_t exponent, uint32_t value)
     return ((uint32_t)(exponent + below + 126) << 23) + ((value + ((uint32_t)64 << below)) >> (7 + below));
 }
 
-/* The bits of |x| * factor / 2^31 * 2^exponent, rounded once, for a normal x and a factor of 2^28 .. 2^32 - 1. */
+/* The bits of |x| * factor / 2^31 * 2^exponent, rounded once, for a normal x and a factor of 2^27 .. 2^32 - 1. */
 static inline uint32_t lam_f32_scaled(uint32_t size, int32_t exponent, uint32_t factor)
 {
     const uint32_t value = (uint32_t)(((uint64_t)(lam_f32_mantissa(size) << 8) * factor) >> 32);

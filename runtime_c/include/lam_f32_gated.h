@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT-0
  * Copyright (c) Lamina contributors
  *
- * x times a share of it, of float32: swish, mish, gelu and gelu_tanh, at most 1 unit in the last place from the true value
- * (docs/numerics.md).  Bit-exact twin of codegen/float32/gated.py.
+ * x times a share of it, of float32: swish, mish, gelu and gelu_tanh, at most 1 unit in the last place from the true value,
+ * 3 of swish by a denormal alpha (docs/numerics.md).  Bit-exact twin of codegen/float32/gated.py.
  *
  * The share falls to 0 as 2^-octaves on one side of 0.  There it stays a mantissa and an exponent until x is multiplied.
  */

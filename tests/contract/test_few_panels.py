@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
 from itertools import product
 from pathlib import Path
 
@@ -83,9 +84,40 @@ def test_panels_serve_all_of_them_in_half_the_bytes() -> None:
         assert weights.size <= -(-k.c_out // 2) * (rows * k.groups or 5 + k.own + k.groups), node.name
 
 
-@pytest.mark.parametrize("defined", [{}, {"LAM_SMALL": "1"}])
-def test_panels_of_assembly_equal_golden(defined: dict[str, str], tmp_path: Path) -> None:
-    equals_golden(panels(), "armv7em", defined, tmp_path, PANELS)
+@pytest.mark.parametrize("level", ["armv7em", "armv7em_wide"])
+def test_panels_of_assembly_equal_golden(level: str, tmp_path: Path) -> None:
+    """Weights of few bits stay packed where those of bytes are widened."""
+    equals_golden(panels(), level, {}, tmp_path, PANELS)
+
+
+def test_so_they_do_in_little_code(tmp_path: Path) -> None:
+    equals_golden(panels(), "armv7em", {"LAM_SMALL": "1"}, tmp_path, PANELS)
+
+
+def test_outputs_that_are_on_no_line_equal_golden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every layer of mode `single` has a line here: without them each has its own form, of both types."""
+    module = import_module("codegen.kernels.dsp.panels")  # the package has a function of that name
+    monkeypatch.setattr(module, "with_line", lambda sums, rq, last: rq)
+    s = Sketch("kernels")
+    made = []
+    for width, outputs, y, mode, apart in product(
+        (1, 2, 3), (2, 3), (DType.S8, DType.U8), ("single", "tflite"), (False, True)
+    ):
+        x = s.input((1, 1, width, 12), name=f"{mode}{width}_{outputs}_{y.value}_{apart}")
+        made.append(layer(s, x, outputs, (ONE, ONE), mode, y, apart=apart))
+    graph = s.graph(*made)
+    forms = [find_form(graph.view(node), "armv7em", PANELS.table) for node in graph.nodes]
+    assert {form.context.rq.form for form in forms if form} == {"single", "tflite"}
+    equals_golden(graph, "armv7em", {}, tmp_path, PANELS)
+
+
+def test_outputs_on_a_line_of_both_types_equal_golden(tmp_path: Path) -> None:
+    s = Sketch("kernels")
+    made = []
+    for width, outputs, y, apart in product((1, 2, 3), (2, 3), (DType.S8, DType.U8), (False, True)):
+        x = s.input((1, 1, width, 12), name=f"l{width}_{outputs}_{y.value}_{apart}")
+        made.append(layer(s, x, outputs, (ONE, ONE), "single", y, apart=apart))
+    equals_golden(s.graph(*made), "armv7em", {}, tmp_path, PANELS)
 
 
 @cache
@@ -93,9 +125,9 @@ def dense() -> Graph:
     """Every rest of four channels, of eights of inputs that one turn of the loop takes, signed and not."""
     s = Sketch("kernels")
     made = []
-    for eights, outputs, apart in product((1, 3, 4, 6), (1, 2, 3, 4, 9), (False, True)):
-        kind = DType.U8 if eights % 2 else DType.S8
-        x = s.input((1, 1, 1, 8 * eights), kind, name=f"d{eights}_{outputs}_{apart}")
+    for fours, outputs, apart in product((1, 2, 3, 6, 8, 13), (1, 2, 3, 4, 9), (False, True)):
+        kind = DType.U8 if fours % 2 else DType.S8
+        x = s.input((1, 1, 1, 4 * fours), kind, name=f"d{fours}_{outputs}_{apart}")
         made.append(layer(s, x, outputs, (ONE, ONE), "single" if apart else "tflite", DType.S8, apart=apart))
     return s.graph(*made)
 
@@ -108,7 +140,8 @@ def test_dense_layers_store_no_channels_that_they_have_not() -> None:
         assert form is not None
         assert form.kernel == "dsp_few_dense"
         (weights,) = (field for field in form.params if field.name == "weights")
-        assert weights.nbytes == view.ins[1].elements // 2
+        outputs, inputs = view.outs[0].shape[-1], view.ins[0].shape[-1]
+        assert weights.nbytes == outputs * 4 * -(-inputs // 8)
 
 
 @pytest.mark.parametrize("defined", [{}, {"LAM_SMALL": "1"}])

@@ -31,6 +31,7 @@ _BITS = 4
 _EIGHT = 8
 """Inputs that a word has the weights of."""
 _FOUR = 4
+"""Channels that are summed together, and inputs that are widened at a time."""
 
 
 @record
@@ -39,8 +40,8 @@ class FewDenseContext(ColumnContext):
 
     @property
     def steps(self) -> int:
-        """Eights of inputs."""
-        return self.piece // _EIGHT
+        """Eights of inputs, the last of which may be four."""
+        return -(-self.piece // _EIGHT)
 
     @property
     def fours(self) -> int:
@@ -65,10 +66,10 @@ def _fit(node: Node) -> Fit | None:
     sums = columns_sums(node)
     if sums is None or not is_pointwise(node.op) or node.outs[0].elements != node.outs[0].shape[-1]:
         return None
-    if few_bits(sums) != _BITS or node.ins[0].shape[-1] % _EIGHT:
+    if few_bits(sums) != _BITS or node.ins[0].shape[-1] % _FOUR:
         return None
     k = FewDenseContext(*column_numbers(node, sums), *weight_numbers(sums, False))
-    why = f"1 pixel x 4 channels, SMLAD on inputs widened where they lie{sums.said}"
+    why = f"1 pixel x {min(k.c_out, _FOUR)} channels, SMLAD on inputs widened where they lie{sums.said}"
     return Fit(k, _params(node, sums, k), why=why, headers=k.rq.headers, mix=k.mix)
 
 

@@ -23,6 +23,7 @@ from codegen.kernels.dsp.panel_mix import Panel, cut, edge_mix, joined_mix, shar
 from codegen.kernels.dsp.words import few_words, panel_words, shift_fields
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant, filled, takes_one_product
 from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.lined import FURTHEST
 from codegen.kernels.sizes import PixelSizes
 from codegen.kernels.weighted import FOLDED, Weighted, weighted
 from codegen.ops import Conv2D, Dense
@@ -313,12 +314,12 @@ class WindowPanelContext(PanelContext):
         return channel * pixels + pixel
 
 
-def _sums(node: Node, wide: bool) -> tuple[Weighted, FastRequant] | None:
+def _sums(node: Node) -> tuple[Weighted, FastRequant] | None:
     """The node's sums, and how they are requantized; None where panels do not serve them."""
-    sums = weighted(node, apart=not wide)
+    sums = weighted(node, apart=True)
     if sums is None or not sums.of_bytes(shifted=True) or node.op.requant is None:
         return None
-    if sums.bits and (wide or not _is_few(sums) or not sums.fits_unsigned(_FEW_BITS)):
+    if sums.bits and not (_is_few(sums) and sums.fits_unsigned(_FEW_BITS, FURTHEST)):
         return None
     takes = takes_one_product(node.op.requant, sums.reach)
     return (sums, fast_requant(node.op.requant, sums.reach)) if takes else None
@@ -331,7 +332,7 @@ def _is_few(sums: Weighted) -> bool:
 
 def assembly_sums(node: Node, *, wide: bool = False, few: bool = False) -> InBytes | None:
     """The same, requantized in assembly; `few`: weights may have 4 bits."""
-    found = _sums(node, wide)
+    found = _sums(node)
     return _in_assembly(*found, wide=wide) if found and (few or not found[0].bits) else None
 
 
@@ -349,12 +350,18 @@ def _is_shifted(sums: Weighted, *, wide: bool) -> bool:
     return not wide and sums.shift is not None
 
 
+def _is_widened(node: Node, wide: bool) -> bool:
+    """Whether weights have 16 bits where that is asked for: those of few bits stay packed."""
+    return wide and not node.ins[1].bits
+
+
 def last_pair(channels: int) -> int:
     """The first channel of the last two."""
     return channels // 2 * 2 - 2
 
 
 def _fit_pointwise(node: Node, wide: bool) -> Fit | None:
+    wide = _is_widened(node, wide)
     found = assembly_sums(node, wide=wide, few=True)
     if found is None or not is_pointwise(node.op):
         return None
@@ -380,7 +387,8 @@ def _at_a_time(width: int) -> int:
 
 def _fit_window(node: NodeOf[Conv2D], wide: bool, *, whole: bool = False) -> Fit | None:
     """Of large columns one kernel row at a time; or, of those alone, with `whole` columns."""
-    found = _sums(node, wide)
+    wide = _is_widened(node, wide)
+    found = _sums(node)
     if found is None or node.op.groups != 1 or is_pointwise(node.op) or (whole and not _is_large(node)):
         return None
     by_row = not whole and _is_large(node)
@@ -477,8 +485,13 @@ def stream(sums: Weighted, rq: FastRequant, *, groups: int, pieces: int, wide: b
     pair = _stored_words(sums, groups, wide=wide)
     alone = pair if _is_few(sums) else pair // 2
     size = pairs * (_HEAD_WORDS + pair) + odd * (_ALONE_WORDS + alone)
-    about = f"with biases and factors, in the order of lam_armv7em_panel{'_few' if _is_few(sums) else ''}.h"
+    about = f"with biases and factors, in the order of {_order(sums)}"
     return Field.later("weights", np.uint32, size, lambda: _streamed(sums, rq, pieces, wide=wide), about)
+
+
+def _order(sums: Weighted) -> str:
+    """The header that says how weights lie."""
+    return f"lam_armv7em_panel{'_few' if _is_few(sums) else ''}.h"
 
 
 def _streamed(sums: Weighted, rq: FastRequant, pieces: int, *, wide: bool) -> Array:
@@ -537,7 +550,7 @@ def _by_row_params(sums: Weighted, k: WindowPanelContext) -> tuple[Field, ...]:
         return np.concatenate(passes).reshape(-1)
 
     return (
-        Field.later("weights", np.uint32, k.kernel_h * k.pass_words, words, "in the order of lam_armv7em_panel.h"),
+        Field.later("weights", np.uint32, k.kernel_h * k.pass_words, words, f"in the order of {_order(sums)}"),
         Field.later("bias", np.int32, k.c_even, lambda: filled(sums.folded, k.c_even), FOLDED),
         *(shift_fields(sums, _FEW_BITS, k.c_even, wide=False) if k.own else ()),
         *fast_fields(sums.op.requant, sums.reach, k.c_even),

@@ -42,11 +42,9 @@ def panel_words(weights: Array, pieces: int, together: int, *, wide: bool) -> Ar
     Each of the `pieces` equal parts of a row is filled with zeros to whole words.  `wide`: for each group the pairs of
     the first and third weight of all channels, then those of the second and fourth.
     """
-    channels = weights.shape[0]
-    fours = filled_to(weights.reshape(channels, pieces, -1), 4, axis=2).reshape(channels // together, together, -1, 4)
-    values = fours.transpose(0, 2, 1, 3).astype(np.int64)
+    values = _in_turn(weights, pieces, together)
     words = _pairs(values).swapaxes(2, 3) if wide else (values & 0xFF) @ (1 << 8 * np.arange(4))
-    return np.ascontiguousarray(words).astype(np.uint32).reshape(channels // together, -1)
+    return np.ascontiguousarray(words).astype(np.uint32).reshape(len(values), -1)
 
 
 def few_words(weights: Array, pieces: int, together: int) -> Array:
@@ -54,11 +52,16 @@ def few_words(weights: Array, pieces: int, together: int) -> Array:
 
     A word has the next four of both channels, or those of one alone.
     """
-    channels = weights.shape[0]
-    fours = filled_to(weights.reshape(channels, pieces, -1), 4, axis=2).reshape(channels // together, together, -1, 4)
-    fields = (fours.transpose(0, 2, 1, 3).astype(np.int64) + 8 & 15).astype(np.uint32)
+    fields = (_in_turn(weights, pieces, together) + 8 & 15).astype(np.uint32)
     places = 8 * np.arange(together)[:, None] + np.array([0, 4, 16, 20])
     return np.ascontiguousarray((fields << places.astype(np.uint32)).sum(axis=(-2, -1)).astype(np.uint32))
+
+
+def _in_turn(weights: Array, pieces: int, together: int) -> Array:
+    """Of `together` channels in turn the next four each, int64 [turns, groups, together, 4]; pieces end in zeros."""
+    channels = weights.shape[0]
+    fours = filled_to(weights.reshape(channels, pieces, -1), 4, axis=2).reshape(channels // together, together, -1, 4)
+    return fours.transpose(0, 2, 1, 3).astype(np.int64)
 
 
 def pack_few(weights: Array, pieces: int, together: int, passes: int, bits: int) -> Array:

@@ -6,25 +6,16 @@
 from __future__ import annotations
 
 import numpy as np
-from onnx import TensorProto, helper
+from onnx import helper
 
 from codegen import api
+from tests.support.onnx_files import onnx_model, ports_of
 from tests.support.tools import require_tool
-
-
-def swish() -> bytes:
-    port = helper.make_tensor_value_info
-    graph = helper.make_graph(
-        [helper.make_node("Swish", ["x"], ["y"])],
-        "swish",
-        [port("x", TensorProto.FLOAT, [1, 4])],
-        [port("y", TensorProto.FLOAT, [1, 4])],
-    )
-    opset = [helper.make_opsetid("", 24)]
-    return bytes(helper.make_model(graph, opset_imports=opset, ir_version=10).SerializeToString())
 
 
 def test_nan_of_another_sign_is_the_same() -> None:
     require_tool("arm-none-eabi-gcc", "qemu-system-arm")
-    x = np.array([[-np.inf, 1.0, np.inf, np.nan]], np.float32)
-    assert api.verify(swish(), target="cortex-m4", inputs=[{"x": x}]).equal
+    feeds = {"x": np.array([[-np.inf, 1.0, np.inf, np.nan]], np.float32)}
+    swish = helper.make_node("Swish", ["x"], ["y"])
+    model = onnx_model([swish], ports_of(feeds), ["y"], [], sets=24, ir_version=10).SerializeToString()
+    assert api.verify(model, target="cortex-m4", inputs=[feeds]).equal

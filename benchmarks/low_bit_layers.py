@@ -35,6 +35,10 @@ LAYERS: dict[str, tuple[str, tuple[int, ...], tuple[int, ...], dict[str, Any]]] 
     "grouped": ("Conv", (1, 32, 8, 8), (32, 4, 3, 3), {**SAME, "group": 8}),
     "grouped by threes": ("Conv", (1, 12, 8, 8), (12, 3, 3, 3), {**SAME, "group": 4}),
     "transposed": ("ConvTranspose", (1, 16, 8, 8), (16, 16, 3, 3), {**SAME, "strides": [2, 2]}),
+    "first": ("Conv", (1, 3, 16, 16), (8, 3, 3, 3), SAME),
+    "eight inputs": ("Conv", (1, 8, 8, 8), (16, 8, 1, 1), {}),
+    "two outputs": ("MatMul", (1, 256), (256, 2), {}),
+    "three outputs": ("MatMul", (1, 64), (64, 3), {}),
 }
 KINDS = {
     "8 bits": (TensorProto.INT8, -127, 128),

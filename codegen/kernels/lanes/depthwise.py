@@ -122,7 +122,7 @@ def _context(on: Processor, node: NodeOf[Conv2D], sums: Weighted) -> LanesDepthw
         stride_h=op.h.stride,
         extent_h=op.h.extent,
         rows_at=op.h.size * op.w.size * _SPREAD,
-        rq=lanes_requant(on, sums, few=takes_few(sums, op.h.size * op.w.size)),
+        rq=lanes_requant(on, sums, few=takes_few(sums, op.h.size * op.w.size, y.shape[1] * y.shape[2])),
     )
 
 

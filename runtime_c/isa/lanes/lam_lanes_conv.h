@@ -9,7 +9,7 @@
  * in the order of reading: for each block of output channels (the last one has the rest), each kernel row (with dilation
  * each tap), each four inputs of its run, the last four filled up with zeros: [channel][4].
  *
- * Weights of 4 bits: those of the next four inputs lie in the upper halves of the same bytes, zeros where there are none.
+ * Weights of 4 bits: those of the next four inputs lie in the upper halves of the same bytes; halves without inputs are not read.
  * Either half is brought to the top of its byte, so that products are those of 16 times the weights: sums are shifted
  * back, exactly, and the bias follows.  Where they have zero points of their own they are numbers without a sign, 0 beyond the
  * last input, and what each output's weights are stored as less, times the sum of the pixel's inputs, follows instead.
@@ -157,6 +157,38 @@ static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_conv_step(lam_lanes_conv s,
     return lam_lanes_dot(acc, x, w);
 }
 
+/* Adds the products of four inputs of `pixels` pixels, which begin at `run`, with their weights at w. */
+static inline LAM_LANES_ALWAYS void lam_lanes_conv_four(lam_lanes_conv s, int32_t pixels, int32_t vectors, int32_t last,
+                                                    const uint8_t *run, const int8_t *w, int half,
+                                                    lam_lanes_v (*acc)[LAM_LANES_VECTORS])
+{
+    lam_lanes_v weights[LAM_LANES_VECTORS];
+    LAM_LANES_UNROLL
+    for (int32_t v = 0; v < vectors; v++) {
+        weights[v] = lam_lanes_conv_weights(s, w + 64 * v, v + 1 < vectors ? 16 : last, half);
+    }
+    LAM_LANES_UNROLL
+    for (int32_t p = 0; p < pixels; p++) {
+        const lam_lanes_x four = lam_lanes_quad(run + p * s.pixel_step);
+        LAM_LANES_UNROLL
+        for (int32_t v = 0; v < vectors; v++) {
+            acc[p][v] = lam_lanes_conv_step(s, acc[p][v], four, weights[v]);
+        }
+    }
+}
+
+/* Whether registers are left for weights of 4 bits whose other half comes next. */
+static inline LAM_LANES_ALWAYS int lam_lanes_conv_held(int32_t pixels, int32_t vectors)
+{
+#if LAM_LANES_AVX512
+    return pixels * vectors + 2 * vectors <= 24;
+#else
+    LAM_UNUSED(pixels);
+    LAM_UNUSED(vectors);
+    return 0;
+#endif
+}
+
 /* The outputs of `pixels` pixels by `vectors` vectors, as lam_lanes_conv_part says: four vectors that lie one after the
  * other in y are stored together. */
 static inline LAM_LANES_ALWAYS void lam_lanes_conv_put(lam_lanes_conv s, int32_t pixels, int32_t vectors, int32_t last,
@@ -207,26 +239,18 @@ static inline LAM_LANES_ALWAYS void lam_lanes_conv_part(lam_lanes_conv s, int32_
         for (int32_t tap = 0; tap < s.taps; tap++) {
             const uint8_t *run = x + line * s.line_step + tap * s.tap_step;
             LAM_LANES_TWICE
-            for (int32_t k = 0; k < lam_lanes_conv_reads(s); k++, w += step) {
+            for (int32_t k = 0; k < (s.few ? s.quads / 2 : s.quads); k++, w += step) {
                 LAM_LANES_UNROLL
                 for (int half = 0; half < 1 + s.few; half++, run += 4) {
-                    lam_lanes_v weights[LAM_LANES_VECTORS];
-                    LAM_LANES_UNROLL
-                    for (int32_t v = 0; v < vectors; v++) {
-                        weights[v] = lam_lanes_conv_weights(s, w + 64 * v, v + 1 < vectors ? 16 : last, half);
-                    }
-                    LAM_LANES_UNROLL
-                    for (int32_t p = 0; p < pixels; p++) {
-                        const lam_lanes_x four = lam_lanes_quad(run + p * s.pixel_step);
-                        LAM_LANES_UNROLL
-                        for (int32_t v = 0; v < vectors; v++) {
-                            acc[p][v] = lam_lanes_conv_step(s, acc[p][v], four, weights[v]);
-                        }
-                    }
-                    if (s.few) {
+                    lam_lanes_conv_four(s, pixels, vectors, last, run, w, half, acc);
+                    if (s.few && !lam_lanes_conv_held(pixels, vectors)) {
                         lam_order(); /* the other half is read anew: no register is held for it */
                     }
                 }
+            }
+            if (s.few && s.quads % 2 != 0) {
+                lam_lanes_conv_four(s, pixels, vectors, last, run, w, 0, acc);
+                w += step;
             }
         }
     }

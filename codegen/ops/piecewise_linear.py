@@ -14,6 +14,7 @@ is hardly ever another number than the function rounded.  One definition for eve
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -94,8 +95,15 @@ def piecewise_linear(
 def pieces_of(steps: Reals) -> tuple[Piece, ...]:
     """Pieces, each as long as can be found, for the wanted value at every number from -32768 on.
 
-    Stops one piece past those that the operator may have.
+    Stops one piece past those that the operator may have.  They are found once: each step of an unrolled LSTM has the
+    same few functions between the same scales.
     """
+    return _found(np.asarray(steps, np.float64).tobytes())
+
+
+@lru_cache(maxsize=32)
+def _found(held: bytes) -> tuple[Piece, ...]:
+    steps = np.frombuffer(held, np.float64)
     fine = _pieces(steps, FINE, FEW)
     return fine if len(fine) <= FEW else _pieces(steps, TOLERANCE, MOST_PIECES)
 

@@ -27,6 +27,8 @@ MAX_DATA_BYTES = 4 << 30
 """Of a file of arrays, and of all that it unpacks to."""
 
 _LONGEST_NAME = 4096
+_BEGINNINGS = (b"PK", b"\x93NUMPY")
+"""Of .npz and .npy files."""
 _HEADER = (SyntaxError, TypeError, AttributeError, tokenize.TokenError)
 """What numpy says of a header that is no description of an array."""
 _PACKED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error)
@@ -54,7 +56,14 @@ def read_npz(path: Path, keys: Iterable[str] | None = None) -> dict[str, Array]:
             _check_unpacked(content, path)
             return {name: np.asarray(content[name]) for name in wanted}
         except _UNREADABLE as error:
-            raise DataFileBad(f"no readable arrays: {first_line(error)}", where=str(path)) from error
+            said = first_line(error) if _is_of_arrays(file) else "it is neither an .npz nor an .npy file"
+            raise DataFileBad(f"no readable arrays: {said}", where=str(path)) from error
+
+
+def _is_of_arrays(file: IO[bytes]) -> bool:
+    """Whether a file begins as one of numpy's does; of another one numpy says that it may be pickled."""
+    file.seek(0)
+    return file.read(8).startswith(_BEGINNINGS)
 
 
 def _check_unpacked(content: Any, path: Path) -> None:

@@ -20,10 +20,11 @@ from codegen.errors import (
 from codegen.ir.graph import Interface
 from codegen.ir.quant import DType, TensorType
 from codegen.ir.real import RealNode
-from codegen.ops import Concat, Dequantize, Reshape, Transpose
+from codegen.ops import Dequantize, Reshape, Transpose
 from codegen.records import record
 from codegen.settle import states
 from codegen.settle.context import Context, array_of, shared_quant
+from codegen.settle.faces import is_made_nhwc
 from codegen.settle.layout import TO_NCHW, TO_NHWC
 from codegen.settle.linear import write_accumulator
 from codegen.settle.tables import settled
@@ -101,7 +102,7 @@ def write_output(
     if not declared.startswith("float") and _HELD.get(declared) == model_dtype:
         model_dtype = declared
     shape = kind.shape
-    if len(shape) == 4 and borders.io_layout == "nhwc" and not _is_made_nhwc(ctx, value):
+    if len(shape) == 4 and borders.io_layout == "nhwc" and not is_made_nhwc(ctx.builder, value):
         stored = ctx.builder.apply(Transpose(TO_NHWC), (value,), f"{name}:nhwc", note="the network's output is NHWC")
         return Interface(stored, name, shape, model_dtype, TO_NHWC)
     if value in taken or ctx.builder.values[value].is_const:
@@ -175,11 +176,3 @@ def _unquantized(name: str, last: RealNode) -> ResultNotQuantized:
     """Why an output has no scale, as an error to raise."""
     found = f"the result of node '{last.name}' ({last.op_type}) leaves the network without a QuantizeLinear"
     return ResultNotQuantized(found, where=f"output '{name}'", hint=_TAIL_HINT)
-
-
-def _is_made_nhwc(ctx: Context, value: str) -> bool:
-    """Whether the model itself transposes this tensor from NCHW, or each image of it."""
-    maker = ctx.builder.maker(value)
-    joins = maker is not None and isinstance(maker.op, Concat) and maker.op.axis == 0
-    makers = [ctx.builder.maker(part) for part in maker.inputs] if maker and joins else [maker]
-    return all(n is not None and isinstance(n.op, Transpose) and n.op.perm == TO_NHWC for n in makers)

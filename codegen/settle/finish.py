@@ -10,10 +10,10 @@ from dataclasses import replace
 
 from codegen.ir.graph import Graph, Interface, Node, Value, live_part
 from codegen.ir.quant import DType, TensorType
-from codegen.ops import Broadcast, Quantize, Reshape, Slice, Transpose
+from codegen.ops import Broadcast, Quantize, Reshape
 from codegen.ops.answers import moves_only
 from codegen.settle.builder import Builder
-from codegen.settle.layout import TO_NCHW
+from codegen.settle.faces import is_read_as_nhwc
 
 
 def finish(
@@ -105,16 +105,13 @@ def _own_layout(builder: Builder, item: Interface) -> Interface:
     if item.perm is None or len(readers) != 1:
         return item
     first = readers[0]
-    behind = [n for n in builder.nodes if first.outputs[0] in n.inputs]
-    images = [n.outputs[0] for n in behind if isinstance(n.op, Slice) and n.op.sizes[1:] == item.model_shape[1:]]
-    own = [n for n in behind if n.outputs[0] not in images]
-    own += [n for n in builder.nodes if any(image in n.inputs for image in images)]
-    if not own or not all(isinstance(n.op, Transpose) and n.op.perm == TO_NCHW for n in own):
+    if not is_read_as_nhwc(builder, first.outputs[0]):
         return item
     kind = replace(builder.type(item.value), shape=item.model_shape)
     source = builder.values[first.outputs[0]].source
     builder.values[item.value] = Value(item.value, kind, source=source)
-    builder.nodes = [replace(n, inputs=(item.value,)) if n in behind else n for n in builder.nodes if n is not first]
+    own = {first.outputs[0]: item.value}
+    builder.nodes = [replace(n, inputs=tuple(own.get(i, i) for i in n.inputs)) for n in builder.nodes if n is not first]
     return replace(item, perm=None)
 
 

@@ -16,6 +16,7 @@ from codegen.ops import SpaceToDepth as SpaceToDepthOp
 from codegen.real import movement as real
 from codegen.settle.context import Context, array_of
 from codegen.settle.float32 import picking
+from codegen.settle.float32.products import follow
 from codegen.settle.layout import TO_NCHW, TO_NHWC
 from codegen.settle.move import move, rewritten
 from codegen.settle.rule import Family, Rule
@@ -77,7 +78,9 @@ def space_to_depth(ctx: Context, node: RealNode, op: real.SpaceToDepth) -> Seque
 
 
 def _moved(ctx: Context, node: RealNode, op: Op) -> State:
-    return move(ctx, node, ctx.state(node, 0), lambda kind: Route(op))
+    moved = move(ctx, node, ctx.state(node, 0), lambda kind: Route(op))
+    follow(ctx, node, moved, op)
+    return moved
 
 
 def _nhwc(ctx: Context, node: RealNode, op: Op) -> State:

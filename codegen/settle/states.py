@@ -7,7 +7,7 @@ QuantizeLinear; a state remembers enough that the integer operator can be writte
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from codegen.ir.op import Op
@@ -185,14 +185,16 @@ class Accum:
 class Product:
     """A sum of products of real numbers: weights [outputs, ...], a bias for each output, along `axis` of the result.
 
-    `write` makes it again, with other weights and biases, for a further node of the model, the last of a trail.
+    `write` makes it again, with other weights and biases, for a further node of the model, the last of a trail, and
+    with movement behind it; `moved` is the movement so far.
     """
 
     weights: Array
     bias: Array
     axis: int
     trail: Trail
-    write: Callable[[Array, Array, Trail], Float]
+    write: Callable[[Array, Array, Trail, Sequence[Op]], Float]
+    moved: tuple[Op, ...] = ()
 
 
 @record

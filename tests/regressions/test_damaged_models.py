@@ -53,6 +53,16 @@ def test_unread_external_data_is_reported_once(location: str, code: str, tmp_pat
     assert codes(outside(net.model(y), 0, location=location), tmp_path) == [code]
 
 
+def test_a_missing_file_of_several_constants_is_reported_once(tmp_path: Path) -> None:
+    net, y = relu()
+    model = net.model(y)
+    for index, location in enumerate(("weights.bin", "other.bin", "weights.bin")):
+        outside(model, index, location=location)
+    with pytest.raises(ModelRejected) as caught:
+        import_onnx(saved(model, tmp_path), mode="single")
+    assert [problem.found for problem in caught.value.problems()] == ["no file 'weights.bin'", "no file 'other.bin'"]
+
+
 def test_external_data_is_not_read_beyond_the_shape(tmp_path: Path) -> None:
     (tmp_path / "big.bin").write_bytes(bytes(1000))
     net, y = relu()

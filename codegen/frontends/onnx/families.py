@@ -22,19 +22,10 @@ _FAMILIES: Mapping[type[Family], frozenset[str]] = {
     NotATensor: frozenset(
         (
             "CastMap",
-            "ConcatFromSequence",
             "DictVectorizer",
             "Optional",
             "OptionalGetElement",
             "OptionalHasElement",
-            "SequenceAt",
-            "SequenceConstruct",
-            "SequenceEmpty",
-            "SequenceErase",
-            "SequenceInsert",
-            "SequenceLength",
-            "SequenceMap",
-            "SplitToSequence",
         )
     ),
     RandomUnsupported: frozenset(

@@ -19,6 +19,7 @@ from onnx.shape_inference import InferenceError
 
 from codegen.errors import (
     CompileError,
+    ExternalDataMissing,
     FunctionBad,
     FunctionTwice,
     ModelUnreadable,
@@ -101,7 +102,7 @@ def _parse(path: Path) -> Any:
 
 
 def _load_externals(proto: Any, folder: Path) -> list[CompileError]:
-    """Read every tensor kept in another file; what cannot be read is a problem of the model."""
+    """Read every tensor kept in another file; what cannot be read is a problem of the model, a missing file once."""
     tensors = [(f"constant '{text_of(t.name)}'", t) for t in proto.graph.initializer]
     for node in (*proto.graph.node, *(n for f in proto.functions for n in f.node)):
         attributes = (a for a in node.attribute if a.HasField("t"))
@@ -113,7 +114,8 @@ def _load_externals(proto: Any, folder: Path) -> list[CompileError]:
             try:
                 left -= load_external(tensor, folder, where, left)
             except CompileError as error:
-                problems.append(error)
+                is_told = isinstance(error, ExternalDataMissing) and error.found in [p.found for p in problems]
+                problems += [] if is_told else [error]
     return problems
 
 

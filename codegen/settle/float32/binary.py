@@ -43,7 +43,7 @@ def binary(ctx: Context, node: RealNode, op: Binary) -> Sequence[State]:
 
 def _folded(ctx: Context, node: RealNode, kind: str) -> Float | None:
     """A factor or an offset of the product before it, of which it becomes part."""
-    if kind not in ("Add", "Mul", "Sub") or not is_known(ctx, node, 1):
+    if kind not in ("Add", "Div", "Mul", "Sub") or not is_known(ctx, node, 1):
         return _folded_turned(ctx, node, kind)
     constant = real_numbers(ctx, node, 1).astype(np.float64)
     return scaled(ctx, node, 0, *_affine(kind, constant))
@@ -59,4 +59,7 @@ def _folded_turned(ctx: Context, node: RealNode, kind: str) -> Float | None:
 def _affine(kind: str, constant: Array) -> tuple[Array, Array]:
     """The operation as a factor and an offset."""
     one, none = np.ones((), np.float64), np.zeros((), np.float64)
+    if kind == "Div":
+        with np.errstate(divide="ignore"):
+            return one / constant, none
     return {"Add": (one, constant), "Sub": (one, -constant), "Mul": (constant, none)}[kind]

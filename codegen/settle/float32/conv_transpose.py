@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from codegen.errors import FormUnsupported, ShapeMismatch
+from codegen.ir.op import Op
 from codegen.ir.phases import split
 from codegen.ir.quant import Array
 from codegen.ir.real import RealNode
@@ -46,11 +47,11 @@ def conv_transpose(ctx: Context, node: RealNode, op: ConvTranspose) -> Sequence[
     kernel = by_output(weights, op.groups)
     bias = bias_of(ctx, node, len(kernel))
 
-    def write(kernel: Array, bias: Array, trail: Trail) -> Float:
+    def write(kernel: Array, bias: Array, trail: Trail, moved: Sequence[Op]) -> Float:
         each = math.prod(p.stride for p in phases)
         p = phased(shape, op, phases, len(kernel))
         route = Route(FloatConv2D(p.h, p.w, op.groups), p.pre, p.post)
-        return writer_of(ctx, x, route)(kernel_of(split(kernel, phases)), np.repeat(bias, each), trail)
+        return writer_of(ctx, x, route)(kernel_of(split(kernel, phases)), np.repeat(bias, each), trail, moved)
 
     return [product(ctx, Product(kernel, bias, op.channel_axis, (node,), write))]
 

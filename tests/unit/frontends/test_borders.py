@@ -73,6 +73,43 @@ def test_model_that_is_nhwc_already_keeps_its_order(tmp_path: Path) -> None:
     assert graph.outputs[0].perm is None
 
 
+def turned(net: Net, *, padded: bool = True, quantized: bool = True) -> tuple[str, str]:
+    """A scale and a border of the NHWC pixels, a convolution, a bias and a function behind it, NHWC again."""
+    held = net.qdq if quantized else (lambda x, scale, zero: x)
+    x = held(net.input((1, 6, 5, 2)), 0.05, 3)
+    scaled = held(net.op("Mul", x, held(net.const(np.float32([0.5, 0.25])), 0.01, 0)), 0.0213, 0)
+    if padded:
+        scaled = held(net.op("Pad", scaled, net.const([0, 1, 0, 0, 0, 0, 1, 0])), 0.0213, 0)
+    x = net.op("Transpose", scaled, perm=[0, 3, 1, 2])
+    y = held(net.op("Conv", x, net.weights(net.ints(3, 2, 3, 3), 0.01)), 0.103, 4)
+    y = net.op("Transpose", y, perm=[0, 2, 3, 1])
+    y = held(net.op("Add", y, held(net.const(np.float32([1, 2, 3])), 0.05, 0)), 0.103, 4)
+    return scaled, held(net.op("Relu", y), 0.103, 4)
+
+
+@pytest.mark.parametrize("quantized", [True, False])
+@pytest.mark.parametrize("padded", [True, False])
+def test_pixels_changed_before_and_behind_a_models_own_transposes_keep_its_order(
+    padded: bool, quantized: bool, tmp_path: Path
+) -> None:
+    net = Net()
+    y = turned(net, padded=padded, quantized=quantized)[1]
+    graph = agrees(net.model(y, opset=19, ir_version=9), tmp_path)
+    assert graph.inputs[0].perm is None
+    assert graph.type(graph.inputs[0].value).shape == (1, 6, 5, 2)
+    assert graph.outputs[0].perm is None
+    assert graph.type(graph.outputs[0].value).shape == (1, 5 if padded else 4, 4 if padded else 3, 3)
+
+
+def test_pixels_that_are_read_untransposed_too_say_nothing_of_their_order(tmp_path: Path) -> None:
+    net = Net()
+    scaled, y = turned(net, quantized=False)
+    summed = net.op("ReduceSum", scaled, net.const([1]), keepdims=1)
+    graph = agrees(net.model(summed, y, opset=19, ir_version=9), tmp_path)
+    assert graph.inputs[0].perm == NHWC
+    assert [face.perm for face in graph.outputs] == [NHWC, None]
+
+
 def test_output_moves_behind_its_dequantize(tmp_path: Path) -> None:
     net = Net()
     y = net.op("Conv", net.qdq(net.input((1, 2, 6, 5)), 0.05, 3), net.weights(net.ints(8, 2, 3, 3), 0.01))

@@ -34,6 +34,13 @@ def test_pieces_are_the_function_rounded_within_one_step(name: str, dtype: DType
     assert y[[q + 32768 for q in picks]].tolist() == [plain_pieces(op, q) for q in picks]
 
 
+def test_pieces_of_one_function_between_the_same_scales_are_found_once() -> None:
+    first, other, again = (piecewise_linear(FUNCTIONS[n], n, X, Y, DType.S16) for n in ("Sigmoid", "Exp", "Sigmoid"))
+    assert again.pieces is first.pieces
+    assert other.pieces != first.pieces
+    assert piecewise_linear(FUNCTIONS["Sigmoid"], "Sigmoid", X, Quant(X.scale), DType.S16).pieces != first.pieces
+
+
 def test_straight_functions_take_one_piece_each() -> None:
     assert len(piecewise_linear(lambda x: -x, "Neg", X, Quant(1.0), DType.S16).pieces) == 1
     hard = piecewise_linear(FUNCTIONS["HardSigmoid"], "HardSigmoid", X, Quant(2.0**-15), DType.S16)

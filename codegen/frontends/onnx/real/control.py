@@ -17,6 +17,7 @@ from codegen.errors import (
     FormUnsupported,
     InputMissing,
     ModelTooLarge,
+    NotATensor,
     ParameterDynamic,
     ShapeMismatch,
 )
@@ -47,13 +48,15 @@ def _either(r: Reading, node: OnnxNode, condition: str) -> Sequence[str]:
     sides = [_inlined(r, node, node.graph(name), {}, f"/{name}") for name in ("then_branch", "else_branch")]
     _check(node, len(node.outputs) <= len(sides[0]) == len(sides[1]))
     for a, b in zip(*sides, strict=True):
-        if r.type(a) != r.type(b):
+        if not r.sequences.keys().isdisjoint((a, b)) or r.type(a) != r.type(b):
             found = f"branches whose results are {_said(r, a)} and {_said(r, b)}, by a computed condition"
             raise ControlUnresolved.of(found, node.where)
     return [r.apply(Where(), [flag, a, b], node, f"choice{i}") for i, (a, b) in enumerate(zip(*sides, strict=True))]
 
 
 def _said(r: Reading, value: str) -> str:
+    if value in r.sequences:
+        return f"a sequence of {len(r.sequences[value])}"
     return f"{r.type(value).dtype}{list(r.type(value).shape)}"
 
 
@@ -61,7 +64,7 @@ def loop(r: Reading, node: OnnxNode) -> Sequence[str]:
     """Loop: its steps, as long as the constant condition holds."""
     body = node.graph("body")
     steps, goes = _begun(r, node)
-    states = [r.value(node, i) for i in range(2, len(node.inputs))]
+    states = [r.any_value(node, i) for i in range(2, len(node.inputs))]
     names = [text_of(i.name) for i in body.input]
     _check(node, len(names) == 2 + len(states) <= 1 + len(body.output))
     gathered: list[list[str]] = [[] for _ in body.output[1 + len(states) :]]
@@ -169,6 +172,8 @@ def _stacked(r: Reading, node: OnnxNode, parts: Sequence[str], axis: int, index:
     """What the steps gave, along a new axis."""
     if not parts:
         raise FormUnsupported("a loop without steps that gathers something", where=node.where)
+    if not r.sequences.keys().isdisjoint(parts):
+        raise NotATensor.of("what the steps give is a sequence each", node.where)
     kind = r.type(parts[0])
     (axis,) = r.axes(node, (axis,), len(kind.shape) + 1)
     shape = (*kind.shape[:axis], 1, *kind.shape[axis:])

@@ -154,8 +154,8 @@ def bitwise_not(r: Reading, node: OnnxNode) -> Sequence[str]:
 
 
 def identity(r: Reading, node: OnnxNode) -> Sequence[str]:
-    """Identity, and Dropout outside training: the tensor itself."""
-    return [r.value(node, 0)]
+    """Identity, and Dropout outside training: the tensor itself, or the sequence."""
+    return [r.any_value(node, 0)]
 
 
 FUNCTIONS = (

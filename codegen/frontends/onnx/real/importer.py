@@ -20,6 +20,7 @@ from codegen.errors import (
     InputMissing,
     ModelRejected,
     ModelTooLarge,
+    NotATensor,
     OperatorUnknown,
     QuantizationDynamic,
     SubgraphUnsupported,
@@ -107,7 +108,7 @@ class RealReader:
         for node in self._nodes:
             self._read(node)
         read = self._reading
-        names = tuple(n for n in self._model.structure.outputs if n in read.tensors)
+        names = tuple(n for n in self._model.structure.outputs if self._has_tensor(n))
         outputs = tuple(read.tensors[name] for name in names)
         notes = (*read.notes, *self._shapes.notes)
         return RealGraph(
@@ -121,6 +122,13 @@ class RealReader:
             notes=notes,
             halves=read.halves,
         )
+
+    def _has_tensor(self, output: str) -> bool:
+        """Whether an output of the network was read; one that is a sequence is refused."""
+        value = self._reading.tensors.get(output)
+        if value in self._reading.sequences:
+            self._refuse(NotATensor.of("a sequence", f"output '{output}'"))
+        return value is not None and value not in self._reading.sequences
 
     def _input(self, info: Any) -> str | None:
         name, element = text_of(info.name), info.type.tensor_type.elem_type

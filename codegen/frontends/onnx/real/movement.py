@@ -120,10 +120,15 @@ def transpose(r: Reading, node: OnnxNode) -> Sequence[str]:
 def concat(r: Reading, node: OnnxNode) -> Sequence[str]:
     """Concat; what has no elements adds none."""
     inputs = r.given(node)
-    op, kinds = Concat(r.axis(node, inputs[0])), [r.type(i) for i in inputs]
+    return [joined(r, node, inputs, r.axis(node, inputs[0]))]
+
+
+def joined(r: Reading, node: OnnxNode, inputs: Sequence[str], axis: int) -> str:
+    """Tensors behind each other along an axis; what has no elements adds none."""
+    op, kinds = Concat(axis), [r.type(i) for i in inputs]
     op.infer(kinds)
     parts = [i for i, kind in zip(inputs, kinds, strict=True) if 0 not in kind.shape]
-    return [r.apply(op, parts or inputs, node)]
+    return r.apply(op, parts or inputs, node)
 
 
 def split(r: Reading, node: OnnxNode) -> Sequence[str]:
@@ -134,7 +139,13 @@ def split(r: Reading, node: OnnxNode) -> Sequence[str]:
     if parts != len(node.outputs):
         raise ShapeMismatch(f"num_outputs is {parts}, and it has {len(node.outputs)}", where=node.where)
     sizes = r.integers(node, 1, "split") or _even(shape[axis], parts)
-    if len(sizes) != len(node.outputs) or sum(sizes) != shape[axis] or min(sizes) < 0:
+    return parts_of(r, node, x, axis, sizes)
+
+
+def parts_of(r: Reading, node: OnnxNode, x: str, axis: int, sizes: Sequence[int]) -> list[str]:
+    """Parts of a tensor along an axis, called as the node's outputs; the sizes must add up to the tensor's."""
+    shape = r.type(x).shape
+    if len(sizes) != len(node.outputs) or sum(sizes) != shape[axis] or min(sizes, default=0) < 0:
         raise ShapeMismatch(f"a tensor {list(shape)} split into {list(sizes)} along axis {axis}", where=node.where)
     results, start = [], 0
     for output, size in zip(node.outputs, sizes, strict=True):

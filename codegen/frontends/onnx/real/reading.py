@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from codegen.errors import InputMissing, ModelTooLarge, ParameterDynamic, ShapeMismatch, TypeUnsupported
+import numpy as np
+
+from codegen.errors import InputMissing, ModelTooLarge, NotATensor, ParameterDynamic, ShapeMismatch, TypeUnsupported
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.real.left_over import axis_behind, is_whole, rows_filled
 from codegen.frontends.onnx.tensors import bits_of, decode
@@ -52,6 +54,8 @@ class Reading(RealBuilder):
         """Axes along which rows may be left over, by values that have one."""
         self.filled: dict[str, int] = {}
         """How many rows are there in any case, by values that are selected rows, perhaps filled up."""
+        self.sequences: dict[str, tuple[str, ...]] = {}
+        """The tensors of sequences, by the constants without elements that stand for these."""
 
     # Reading inputs
 
@@ -60,13 +64,34 @@ class Reading(RealBuilder):
         if index >= len(node.inputs) or not node.inputs[index]:
             return None
         # a function's own optional inputs are names that nothing stands for
-        return self.tensors.get(node.inputs[index])
+        name = self.tensors.get(node.inputs[index])
+        if name in self.sequences:
+            raise NotATensor.of(f"input '{node.inputs[index]}' is a sequence", node.where)
+        return name
 
     def value(self, node: OnnxNode, index: int) -> str:
         """The value of one required input."""
         name = self.optional(node, index)
         if name is None:
             raise InputMissing(f"input {index} is required", where=node.where)
+        return name
+
+    def any_value(self, node: OnnxNode, index: int) -> str:
+        """The value of one required input, or what stands for the sequence that it is."""
+        name = self.tensors.get(node.inputs[index], "")
+        return name if name in self.sequences else self.value(node, index)
+
+    def sequence(self, node: OnnxNode, index: int) -> tuple[str, ...]:
+        """The tensors of one required input, which is a sequence."""
+        name = self.any_value(node, index)
+        if name not in self.sequences:
+            raise ShapeMismatch(f"input '{node.inputs[index]}' is a tensor and no sequence", where=node.where)
+        return self.sequences[name]
+
+    def new_sequence(self, node: OnnxNode, parts: Sequence[str]) -> str:
+        """What stands for a sequence of tensors."""
+        name = self.constant(f"{node.outputs[0]}:sequence", np.zeros(0, np.float32))
+        self.sequences[name] = tuple(parts)
         return name
 
     def given(self, node: OnnxNode, required: int | None = None) -> list[str]:
@@ -77,8 +102,10 @@ class Reading(RealBuilder):
 
     def kind(self, node: OnnxNode, index: int) -> str:
         """Element type of one input as a word: "float" for every float type, empty for one left out."""
-        name = self.optional(node, index)
-        return "" if name is None else "float" if self.type(name).is_real else self.type(name).dtype.name
+        name = self.tensors.get(node.inputs[index])
+        if name is None or name in self.sequences:
+            return "" if name is None else "a sequence"
+        return "float" if self.type(name).is_real else self.type(name).dtype.name
 
     def optional_const(self, node: OnnxNode, index: int) -> Array | None:
         """The numbers of one input, which is constant if it is there; LAM-IMPORT-021 otherwise."""

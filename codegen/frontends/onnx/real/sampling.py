@@ -1,19 +1,51 @@
-"""GridSample, RoiAlign and DeformConv.  Source: onnx/docs/Operators.md."""
+"""AffineGrid, GridSample, RoiAlign and DeformConv.  Source: onnx/docs/Operators.md.
+
+Decides: that AffineGrid is a product by a constant, as the function that ONNX gives for it fails on one image.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from codegen.errors import FormUnsupported
+from codegen.errors import FormUnsupported, ShapeMismatch
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.frontends.onnx.real.window import conv_windows
+from codegen.ir.quant import Array
+from codegen.real.movement import Reshape, Transpose
+from codegen.real.product import MatMul
 from codegen.real.sampling import DeformConv, GridSample, RoiAlign
+from codegen.settle.builder import MAX_ELEMENTS
 
 _MODES = {"bilinear": "linear", "linear": "linear", "bicubic": "cubic", "cubic": "cubic", "nearest": "nearest"}
 _LARGEST = 1 << 16
+
+
+def affine_grid(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """AffineGrid: each point of a regular grid from -1 to 1, turned and moved by the image's matrix."""
+    theta, size = r.value(node, 0), r.int_list(node, 1)
+    images, sizes = size[:1], size[2:]
+    axes, kind = len(sizes), r.type(theta)
+    fits = axes in (2, 3) and min(size) > 0 and math.prod(size) <= MAX_ELEMENTS
+    if not fits or kind.shape != (*images, axes, axes + 1):
+        raise ShapeMismatch(f"matrices {list(kind.shape)} for a grid of size {list(size)}", where=node.where)
+    along = [_regular(n, kind.dtype, node.flag("align_corners")) for n in sizes]
+    points = [*np.meshgrid(*along, indexing="ij")[::-1], np.ones(sizes, kind.dtype)]
+    grid = r.constant(f"{node.outputs[0]}:grid", np.stack(points).reshape(axes + 1, -1))
+    moved = r.apply(MatMul(), [theta, grid], node, "moved")
+    turned = r.apply(Transpose((0, 2, 1)), [moved], node, "turned")
+    return [r.apply(Reshape((*images, *sizes, axes)), [turned], node)]
+
+
+def _regular(count: int, dtype: np.dtype, corners: bool) -> Array:
+    """Points from -1 to 1: both ends, or the middles of `count` cells."""
+    two, steps = dtype.type(2), dtype.type(count - corners)
+    step = two / steps if steps else dtype.type(0)
+    start = dtype.type(-1) if corners else dtype.type(-1) + step / two
+    return np.asarray(start + np.arange(count).astype(dtype) * step)
 
 
 def grid_sample(r: Reading, node: OnnxNode) -> Sequence[str]:
@@ -63,6 +95,7 @@ def deform_conv(r: Reading, node: OnnxNode) -> Sequence[str]:
 
 
 TRANSLATORS: Table = {
+    ("", "AffineGrid"): affine_grid,
     ("", "DeformConv"): deform_conv,
     ("", "GridSample"): grid_sample,
     ("", "RoiAlign"): roi_align,

@@ -21,6 +21,7 @@ from codegen.frontends.onnx.real import (
     resize,
     sampling,
     scatter,
+    sequences,
     storage,
     trees,
     unpool,
@@ -48,6 +49,7 @@ FAMILIES: tuple[Table, ...] = (
     resize.TRANSLATORS,
     sampling.TRANSLATORS,
     scatter.TRANSLATORS,
+    sequences.TRANSLATORS,
     storage.TRANSLATORS,
     trees.TRANSLATORS,
     unpool.TRANSLATORS,
@@ -58,7 +60,7 @@ FAMILIES: tuple[Table, ...] = (
 
 TRANSLATORS: Mapping[tuple[str, str], Translator] = {name: read for family in FAMILIES for name, read in family.items()}
 
-_NOTHING_LEFT = {"Dropout", "Identity", "Shape", "Size"}
+_NOTHING_LEFT = {"Dropout", "Identity", "Shape", "Size", *(name for _, name in sequences.TRANSLATORS)}
 """Operators that are gone, or constants, once a model is read."""
 _SETTLED = settled_names(RULES) | _NOTHING_LEFT
 QUANTIZED = frozenset(key for key in TRANSLATORS if key[1] in _SETTLED)

@@ -155,20 +155,25 @@ def test_outputs_on_a_line_of_both_types_equal_golden(bits: int, bounded: bool, 
     equals_golden(s.graph(*made), "armv7em", {}, tmp_path, PANELS)
 
 
+BITS = pytest.mark.parametrize("bits", [4, 2])
+
+
 @cache
-def dense() -> Graph:
+def dense(bits: int) -> Graph:
     """Every rest of four channels, of eights of inputs that one turn of the loop takes, signed and not."""
     s = Sketch("kernels")
     made = []
     for fours, outputs, apart in product((1, 2, 3, 6, 8, 13), (1, 2, 3, 4, 9), (False, True)):
         kind = DType.U8 if fours % 2 else DType.S8
         x = s.input((1, 1, 1, 4 * fours), kind, name=f"d{fours}_{outputs}_{apart}")
-        made.append(layer(s, x, outputs, (ONE, ONE), "single" if apart else "tflite", DType.S8, apart=apart))
+        mode: Mode = "single" if apart else "tflite"
+        made.append(layer(s, x, outputs, (ONE, ONE), mode, DType.S8, apart=apart, bits=bits, bounded=fours == 3))
     return s.graph(*made)
 
 
-def test_dense_layers_store_no_channels_that_they_have_not() -> None:
-    graph = dense()
+@BITS
+def test_dense_layers_store_no_channels_that_they_have_not(bits: int) -> None:
+    graph = dense(bits)
     for node in graph.nodes:
         view = graph.view(node)
         form = find_form(view, "armv7em", ALONE.table)
@@ -176,9 +181,15 @@ def test_dense_layers_store_no_channels_that_they_have_not() -> None:
         assert form.kernel == "dsp_few_dense"
         (weights,) = (field for field in form.params if field.name == "weights")
         outputs, inputs = view.outs[0].shape[-1], view.ins[0].shape[-1]
-        assert weights.nbytes == outputs * 4 * -(-inputs // 8)
+        assert weights.nbytes == outputs * 4 * -(-inputs * bits // 32)
 
 
 @pytest.mark.parametrize("defined", [{}, {"LAM_SMALL": "1"}])
-def test_dense_layers_equal_golden(defined: dict[str, str], tmp_path: Path) -> None:
-    equals_golden(dense(), "armv7em", defined, tmp_path, ALONE)
+@BITS
+def test_dense_layers_equal_golden(bits: int, defined: dict[str, str], tmp_path: Path) -> None:
+    equals_golden(dense(bits), "armv7em", defined, tmp_path, ALONE)
+
+
+@BITS
+def test_portable_twins_of_dense_layers_equal_golden(bits: int, tmp_path: Path) -> None:
+    twins_equal_golden(dense(bits), tmp_path, ALONE)

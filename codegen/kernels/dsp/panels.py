@@ -36,7 +36,7 @@ _MOST_PIXELS = 3
 _WORD = 4
 _FEW = {4: "few", 2: "two"}
 """Names of panels on weights of few bits."""
-_LETTERS = {0: "", 4: "q", 2: "t"}
+LETTERS = {0: "", 4: "q", 2: "t"}
 """What names of their functions have."""
 _HEAD_WORDS, _ALONE_WORDS = 5, 3
 """Biases and factors: words of two channels, and of one without a partner."""
@@ -138,7 +138,7 @@ class PanelContext(PixelSizes):
     @property
     def letter(self) -> str:
         """What names of panels have for other weights than bytes."""
-        return "w" if self.wide else _LETTERS[self.bits]
+        return "w" if self.wide else LETTERS[self.bits]
 
     @property
     def shared_in(self) -> str:

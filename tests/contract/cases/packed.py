@@ -137,6 +137,7 @@ def convolutions(mode: Mode, bits: int) -> Iterator[Case]:
         ("deep", S8, same, 4, 72, 4, 1),
         ("bounded", S8, same, 4, 6, 5, 1),
         ("bounded_pointwise", U8, window(1), 5, 12, 4, 1),
+        ("eight_inputs", S8, window(1), 6, 8, 6, 1),
         ("depthwise", S8, same, 7, 9, 9, 9),
         ("depthwise_large", S8, same, 7, 8, 8, 8),
         ("depthwise_strided", U8, strided, 9, 16, 16, 16),

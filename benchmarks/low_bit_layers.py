@@ -39,6 +39,10 @@ LAYERS: dict[str, tuple[str, tuple[int, ...], tuple[int, ...], dict[str, Any]]] 
     "eight inputs": ("Conv", (1, 8, 8, 8), (16, 8, 1, 1), {}),
     "two outputs": ("MatMul", (1, 256), (256, 2), {}),
     "three outputs": ("MatMul", (1, 64), (64, 3), {}),
+    "bounded 3x3": ("Conv", (1, 32, 8, 8), (32, 32, 3, 3), SAME),
+    "bounded pointwise": ("Conv", (1, 64, 8, 8), (64, 64, 1, 1), {}),
+    "bounded first": ("Conv", (1, 3, 16, 16), (8, 3, 3, 3), SAME),
+    "bounded dense": ("MatMul", (1, 64), (64, 64), {}),
 }
 KINDS = {
     "8 bits": (TensorProto.INT8, -127, 128),
@@ -46,6 +50,8 @@ KINDS = {
     "u4": (TensorProto.UINT4, 0, 16),
     "s2": (TensorProto.INT2, -2, 2),
 }
+BOUNDS = (-0.4, 0.6)
+"""Of the outputs of layers that are bounded: real numbers inside what their integers reach."""
 HEADERS = ["chip", "layer", "bits", *(f"{kind} B" for kind in KINDS), *KINDS, *(f"times, {k}" for k in list(KINDS)[1:])]
 
 
@@ -74,10 +80,16 @@ def layer(name: str, act: int, kind: str) -> bytes:
         if operator != "MatMul"
         else helper.make_node("Gemm", ["x", "wd", "b"], ["y"])
     ]
+    bounds = []
+    if name.startswith("bounded"):
+        product[0].output[0] = "free"
+        bounds = [helper.make_node("Clip", ["free", "low", "high"], ["y"])]
+        given += [numpy_helper.from_array(np.float32(b), n) for n, b in zip(("low", "high"), BOUNDS, strict=True)]
     nodes = [
         helper.make_node("DequantizeLinear", ["xq", "xs", "xz"], ["x"]),
         helper.make_node("DequantizeLinear", ["w", "ws", "wz"], ["wd"], axis=axis),
         *product,
+        *bounds,
         helper.make_node("QuantizeLinear", ["y", "ys", "yz"], ["yq"]),
     ]
     of_tensor = TensorProto.INT8 if act == 8 else TensorProto.INT16

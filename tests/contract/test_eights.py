@@ -7,6 +7,7 @@ compared with golden as all other kernels are.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 from codegen.ir.graph import Graph
@@ -16,6 +17,8 @@ from codegen.kernels import find_form
 from codegen.kernels.choose import fastest_first
 from codegen.kernels.table import TABLE
 from codegen.target import FEATURES
+from tests.contract.test_bounds import twins_equal_golden
+from tests.contract.test_few_panels import layer
 from tests.contract.test_panels import PANELS, conv, equals_golden
 from tests.support.graphs import Sketch
 
@@ -32,9 +35,17 @@ def layers(s: Sketch) -> Iterator[str]:
     yield conv(s, far, 254, POINT, "tflite", DType.S8, low=True)
 
 
+def few_layers(s: Sketch) -> Iterator[str]:
+    """The same by weights of 4 and 2 bits, with zero points of their own and without."""
+    for n, (bits, apart, width) in enumerate(product((4, 2), (False, True), (6, 9, 24, 27))):
+        kind = (DType.S8, DType.U8)[n % 2]
+        x = s.input((1, 3, width, 8), kind, name=f"f{bits}_{apart}_{width}")
+        yield layer(s, x, (2, 6, 16)[n % 3], POINT, "single", kind, apart=apart, bits=bits)
+
+
 def eights() -> Graph:
     s = Sketch("kernels")
-    return s.graph(*layers(s))
+    return s.graph(*layers(s), *few_layers(s))
 
 
 def test_eights_serve_all_of_them() -> None:
@@ -42,6 +53,8 @@ def test_eights_serve_all_of_them() -> None:
     for level in ("armv7em", "armv7em_wide"):
         forms = [find_form(graph.view(node), level) for node in graph.nodes]
         assert {form.kernel for form in forms if form} == {"dsp_eights"}
+        contexts = {(form.context.bits, form.context.own) for form in forms if form}
+        assert contexts == {(0, False), *product((4, 2), (False, True))}
 
 
 def test_what_they_do_not_serve_and_goals_that_take_panels() -> None:
@@ -66,3 +79,7 @@ def test_what_they_do_not_serve_and_goals_that_take_panels() -> None:
 
 def test_blocks_of_assembly_equal_golden(tmp_path: Path) -> None:
     equals_golden(eights(), "armv7em", {}, tmp_path)
+
+
+def test_portable_twins_equal_golden(tmp_path: Path) -> None:
+    twins_equal_golden(eights(), tmp_path)

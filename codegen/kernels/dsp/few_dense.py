@@ -1,4 +1,4 @@
-"""Dense layers of one pixel by weights of 4 bits, inputs widened where they lie (lam_armv7em_few_direct.h).
+"""Dense layers of one pixel by weights of few bits, inputs widened where they lie (lam_armv7em_few_direct.h).
 
 Channels come in fours, and those left at the end alone, so that a layer of two or three outputs stores no others.
 """
@@ -18,7 +18,7 @@ from codegen.kernels.dsp.columns import (
     few_bits,
     weight_numbers,
 )
-from codegen.kernels.dsp.words import pack_few, shift_fields
+from codegen.kernels.dsp.words import pack_few, shift_fields, words_of
 from codegen.kernels.fast import fast_fields
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.weighted import FOLDED, Weighted
@@ -27,9 +27,8 @@ from codegen.records import record
 
 Node = NodeOf[Conv2D | Dense]
 
-_BITS = 4
 _EIGHT = 8
-"""Inputs that a word has the weights of."""
+"""Inputs that are widened together."""
 _FOUR = 4
 """Channels that are summed together, and inputs that are widened at a time."""
 
@@ -42,6 +41,11 @@ class FewDenseContext(ColumnContext):
     def steps(self) -> int:
         """Eights of inputs, the last of which may be four."""
         return -(-self.piece // _EIGHT)
+
+    @property
+    def each(self) -> int:
+        """Words of a channel's weights."""
+        return words_of(self.groups, self.bits, wide=False)
 
     @property
     def fours(self) -> int:
@@ -57,7 +61,7 @@ class FewDenseContext(ColumnContext):
 
     def _block(self, channels: int) -> Mix:
         each = Mix(other=4, load=1, multiply_add=4).times(channels) + Mix(other=4, load=1, load_next=1)
-        turns = Mix(other=3, taken=1).times(-(-self.steps // 4))
+        turns = Mix(other=3, taken=1).times(-(-self.each // 4))
         outputs = Mix(other=9, load=3, store=1).times(channels)
         return each.times(self.steps) + turns + outputs + Mix(other=12, load=2, store=4, taken=2)
 
@@ -66,7 +70,7 @@ def _fit(node: Node) -> Fit | None:
     sums = columns_sums(node)
     if sums is None or not is_pointwise(node.op) or node.outs[0].elements != node.outs[0].shape[-1]:
         return None
-    if few_bits(sums) != _BITS or node.ins[0].shape[-1] % _FOUR:
+    if not few_bits(sums) or node.ins[0].shape[-1] % _FOUR:
         return None
     k = FewDenseContext(*column_numbers(node, sums), *weight_numbers(sums, False))
     why = f"1 pixel x {min(k.c_out, _FOUR)} channels, SMLAD on inputs widened where they lie{sums.said}"
@@ -77,12 +81,12 @@ def _params(node: Node, sums: Weighted, k: FewDenseContext) -> tuple[Field, ...]
     def words() -> Array:
         rows = sums.shifted_weights().reshape(k.c_out, -1)
         parts = [(rows[: k.fours], _FOUR), (rows[k.fours :], k.rest)]
-        return np.concatenate([pack_few(part, 1, together, 1, _BITS) for part, together in parts if len(part)])
+        return np.concatenate([pack_few(part, 1, together, 1, k.bits) for part, together in parts if len(part)])
 
     return (
-        Field.later("weights", np.uint32, k.c_out * k.steps, words, "in the order of lam_armv7em_few_direct.h"),
+        Field.later("weights", np.uint32, k.c_out * k.each, words, "in the order of lam_armv7em_few_direct.h"),
         Field.later("bias", np.int32, k.c_out, lambda: sums.folded, FOLDED),
-        *shift_fields(sums, _BITS, k.c_out, wide=False),
+        *shift_fields(sums, k.bits, k.c_out, wide=False),
         *fast_fields(node.op.requant, sums.reach, k.c_out),
     )
 

@@ -27,7 +27,7 @@ _WAITING = Mix(other=8, load=4, store=1, multiply_add=1)
 class Panel:
     """A panel of `pixels` pixels with `groups` of four values in each column; weights `wide`, or stored `shifted`.
 
-    `few`: weights have 4 bits; `own`: with zero points of their own.
+    `bits`: weights have few, or 0; `own`: with zero points of their own.
     """
 
     pixels: int
@@ -36,7 +36,7 @@ class Panel:
     shifted: bool
     form: str
     saturate: str
-    few: bool = False
+    bits: int = 0
     own: bool = False
 
     @property
@@ -44,9 +44,10 @@ class Panel:
         """The products of four values with two channels."""
         multiple = (4 if self.pixels == 3 else 2) if self.wide else (3 if self.pixels == 3 else 2)
         moved = (4 if self.wide else 2) + 2 * self.pixels
-        unpacked, words = 0 if self.wide else 4, int(self.few)  # of few bits one is loaded alone, in place of two
-        multiple, moved = multiple - words, moved - 2 * words
-        return Mix(unpacked, load=words, multiple=multiple, moved=moved, multiply_add=4 * self.pixels)
+        unpacked = 0 if self.wide else 4
+        if self.bits:  # one is loaded alone, in place of two, for as many groups as it has
+            multiple, moved = multiple - 1, moved - 2
+        return Mix(unpacked, load=self.bits / 4, multiple=multiple, moved=moved, multiply_add=4 * self.pixels)
 
     @property
     def sums(self) -> Mix:
@@ -71,14 +72,14 @@ class Panel:
     @property
     def _added(self) -> Mix:
         """The same for both channels."""
-        added = Mix(other=2 * self.pixels + self.few, load=1, multiple=1, moved=2)
-        return added if self.shifted or self.few else Mix()
+        added = Mix(other=2 * self.pixels + bool(self.bits), load=1, multiple=1, moved=2)
+        return added if self.shifted or self.bits else Mix()
 
     @property
     def share(self) -> Mix:
         """The sums of columns of which that is made."""
         each = Mix(other=3, load=self.pixels, load_next=self.pixels, multiply_add=2 * self.pixels)
-        return each.times(self.groups) if self.shifted or self.few else Mix()
+        return each.times(self.groups) if self.shifted or self.bits else Mix()
 
     def channels(self, count: int) -> Mix:
         """A whole panel of so many, the last of which may have no partner."""

@@ -20,7 +20,7 @@ from codegen.kernels.conv2d import inner_columns, is_pointwise
 from codegen.kernels.dsp.bounds import InBytes, in_bytes
 from codegen.kernels.dsp.factors import Factors, factors_of, with_line
 from codegen.kernels.dsp.panel_mix import Panel, cut, edge_mix, joined_mix, shared_mix, spread_mix
-from codegen.kernels.dsp.words import few_words, panel_words, shift_fields
+from codegen.kernels.dsp.words import few_words, panel_words, shift_fields, words_of
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant, filled, takes_one_product
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.lined import FURTHEST
@@ -34,8 +34,10 @@ Node = NodeOf[Conv2D | Dense]
 _DSP, _WIDE = frozenset({"dsp"}), frozenset({"wide"})
 _MOST_PIXELS = 3
 _WORD = 4
-_FEW_BITS = 4
-"""What weights of few bits have that panels serve."""
+_FEW = {4: "few", 2: "two"}
+"""Names of panels on weights of few bits."""
+LETTERS = {0: "", 4: "q", 2: "t"}
+"""What names of their functions have."""
 _HEAD_WORDS, _ALONE_WORDS = 5, 3
 """Biases and factors: words of two channels, and of one without a partner."""
 _MOST_STRAIGHT = 32
@@ -55,8 +57,9 @@ Where the plan has the bytes to spare they are made whole all the same (`roomier
 class PanelContext(PixelSizes):
     """Literals of one layer: `groups` of four values a product, `piece` bytes in each piece of a column.
 
-    `shifted`: weights are bytes less a shift, and sums have the shift times the sum of their pixel's column.  `few`:
-    they are fields of 4 bits, which are likewise 8 more; `own`: channels have zero points of their own.
+    `shifted`: weights are bytes less a shift, and sums have the shift times the sum of their pixel's column.  `bits`:
+    they are fields of few bits, which are likewise half of what these hold more, or 0; `own`: channels have zero points
+    of their own.
     `odd_at`: where the weights of a channel without a partner begin, in words; 0 where there is none.
     """
 
@@ -68,7 +71,7 @@ class PanelContext(PixelSizes):
     width: int
     wide: bool
     shifted: bool
-    few: bool
+    bits: int
     own: bool
     odd_at: int
     rq: FastRequant
@@ -89,23 +92,26 @@ class PanelContext(PixelSizes):
     @property
     def kind(self) -> str:
         """Which panels it has beyond the usual ones."""
-        return "limited" if self.limited else "few" if self.few else "shifted" if self.shifted else ""
+        kinds = (_FEW.get(self.bits, ""), "shifted" if self.shifted else "", "limited" if self.limited else "")
+        return "_".join(filter(None, kinds))
 
     @property
     def shares(self) -> str:
         """What the sum of a pixel's column is multiplied by before it is added to its sums; empty where it is not."""
-        return ("1" if self.own else "-8") if self.few else "w_shift[0]" if self.shifted else ""
+        if self.bits:
+            return "1" if self.own else str(-(1 << (self.bits - 1)))
+        return "w_shift[0]" if self.shifted else ""
 
     @property
     def odd_words(self) -> str:
         """What a channel without a partner is told of how its weights lie."""
-        return f"{int(self.own)}, " if self.few else "" if self.shifted else f"{int(self.wide)}, "
+        return f"{int(self.own)}, " if self.bits else "" if self.shifted else f"{int(self.wide)}, "
 
     @property
     def headers(self) -> tuple[str, ...]:
         """What it calls besides the kernel's."""
         if self.kind:
-            shares = ("lam_armv7em_panel_shifted.h",) if self.few else ()
+            shares = ("lam_armv7em_panel_shifted.h",) if self.bits else ()
             return (f"lam_armv7em_panel_{self.kind}.h", *shares)
         return ("lam_armv7em_panel_wide.h",) if self.wide else ()
 
@@ -117,7 +123,7 @@ class PanelContext(PixelSizes):
     def panel(self, pixels: int) -> Panel:
         """What one of so many pixels is, as far as its instructions go."""
         form = self.rq.form or "tflite"
-        return Panel(pixels, self.groups, self.wide, self.shifted, form, self.rq.saturate, self.few, self.own)
+        return Panel(pixels, self.groups, self.wide, self.shifted, form, self.rq.saturate, self.bits, self.own)
 
     def columns(self, pixels: int) -> Mix:
         """What makes those of a panel."""
@@ -132,7 +138,12 @@ class PanelContext(PixelSizes):
     @property
     def letter(self) -> str:
         """What names of panels have for other weights than bytes."""
-        return "w" if self.wide else "q" if self.few else ""
+        return "w" if self.wide else LETTERS[self.bits]
+
+    @property
+    def shared_in(self) -> str:
+        """Where its record has what is added to sums."""
+        return "panel.shifted" if self.bits and self.limited else "panel"
 
 
 @record
@@ -213,7 +224,7 @@ class WindowPanelContext(PanelContext):
     @property
     def pass_words(self) -> int:
         """Words of weights for one kernel row."""
-        return self.c_even // 2 * _group_words(self.groups, wide=self.wide, few=self.few)
+        return self.c_even // 2 * _group_words(self.groups, self.bits, wide=self.wide)
 
     def spread_at(self, piece: int, pixels: int) -> int:
         """Words from the first piece of a column to another."""
@@ -319,19 +330,14 @@ def _sums(node: Node) -> tuple[Weighted, FastRequant] | None:
     sums = weighted(node, apart=True)
     if sums is None or not sums.of_bytes(shifted=True) or node.op.requant is None:
         return None
-    if sums.bits and not (_is_few(sums) and sums.fits_unsigned(_FEW_BITS, FURTHEST)):
+    if sums.bits and not sums.fits_unsigned(sums.bits, FURTHEST):
         return None
     takes = takes_one_product(node.op.requant, sums.reach)
     return (sums, fast_requant(node.op.requant, sums.reach)) if takes else None
 
 
-def _is_few(sums: Weighted) -> bool:
-    """Whether weights are stored in 4 bits."""
-    return sums.bits == _FEW_BITS
-
-
 def assembly_sums(node: Node, *, wide: bool = False, few: bool = False) -> InBytes | None:
-    """The same, requantized in assembly; `few`: weights may have 4 bits."""
+    """The same, requantized in assembly; `few`: weights may have few bits."""
     found = _sums(node)
     return _in_assembly(*found, wide=wide) if found and (few or not found[0].bits) else None
 
@@ -339,7 +345,7 @@ def assembly_sums(node: Node, *, wide: bool = False, few: bool = False) -> InByt
 def _in_assembly(sums: Weighted, rq: FastRequant, *, wide: bool) -> InBytes | None:
     """The form of the panels' own assembly, a line where there is one; None of shifts beside bounds of their own."""
     found = in_bytes(sums, rq)
-    if found.limits and (sums.bits or _is_shifted(sums, wide=wide)):
+    if found.limits and _is_shifted(sums, wide=wide):
         return None
     own = replace(found.rq, form="tflite") if found.rq.form == "low" else found.rq
     return replace(found, rq=with_line(found.sums, own, last_pair(len(sums.weights))))
@@ -375,7 +381,7 @@ def _fit_pointwise(node: Node, wide: bool) -> Fit | None:
     weights = stream(sums, rq, groups=groups, pieces=1, wide=wide)
     params = (weights, _range(sums.op.requant), *found.limits, *(sums.shift_fields() if k.shifted else ()))
     pixels = y.elements // k.c_out  # all in one call; one alone is for dense kernels of bytes, whose code is shorter
-    mix = k.panels_mix(pixels).times(width / pixels) if pixels > 1 or k.few else None
+    mix = k.panels_mix(pixels).times(width / pixels) if pixels > 1 or k.bits else None
     why = _why(node, k, 4 * groups) + sums.said
     return Fit(k, params, (columns,), why, headers=k.headers, mix=mix, in_place=True)
 
@@ -454,19 +460,19 @@ def _window_context(
     )
 
 
-def _weights_kind(sums: Weighted, *, wide: bool) -> tuple[bool, bool, bool, bool]:
-    """Whether weights are widened, stored as so much less, of 4 bits, and with zero points of their own."""
-    return wide, _is_shifted(sums, wide=wide), _is_few(sums), sums.less is not None
+def _weights_kind(sums: Weighted, *, wide: bool) -> tuple[bool, bool, int, bool]:
+    """Whether weights are widened, or stored as so much less; their few bits; and whether zero points are their own."""
+    return wide, _is_shifted(sums, wide=wide), sums.bits, sums.less is not None
 
 
-def _group_words(groups: int, *, wide: bool, few: bool) -> int:
-    """Words of the weights of two channels."""
-    return groups * (4 if wide else 1 if few else 2)
+def _group_words(groups: int, bits: int, *, wide: bool) -> int:
+    """Words of the weights of two channels; `bits` are few, or 0."""
+    return words_of(2 * groups, bits, wide=wide)
 
 
 def _stored_words(sums: Weighted, groups: int, *, wide: bool) -> int:
     """The same of a stream, with what says of their own zero points."""
-    return _group_words(groups, wide=wide, few=_is_few(sums)) + (sums.less is not None)
+    return _group_words(groups, sums.bits, wide=wide) + (sums.less is not None)
 
 
 def _odd_at(channels: int, pair: int) -> int:
@@ -483,7 +489,7 @@ def stream(sums: Weighted, rq: FastRequant, *, groups: int, pieces: int, wide: b
     """Params `weights`: biases, weights, multipliers and shifts, in the order in which a panel reads them."""
     pairs, odd = divmod(len(sums.weights), 2)
     pair = _stored_words(sums, groups, wide=wide)
-    alone = pair if _is_few(sums) else pair // 2
+    alone = pair if sums.bits else pair // 2
     size = pairs * (_HEAD_WORDS + pair) + odd * (_ALONE_WORDS + alone)
     about = f"with biases and factors, in the order of {_order(sums)}"
     return Field.later("weights", np.uint32, size, lambda: _streamed(sums, rq, pieces, wide=wide), about)
@@ -491,7 +497,7 @@ def stream(sums: Weighted, rq: FastRequant, *, groups: int, pieces: int, wide: b
 
 def _order(sums: Weighted) -> str:
     """The header that says how weights lie."""
-    return f"lam_armv7em_panel{'_few' if _is_few(sums) else ''}.h"
+    return f"lam_armv7em_panel{'_few' if sums.bits else ''}.h"
 
 
 def _streamed(sums: Weighted, rq: FastRequant, pieces: int, *, wide: bool) -> Array:
@@ -512,15 +518,16 @@ def _words(sums: Weighted, channels: slice, pieces: int, together: int, *, wide:
     words = _plain_words(sums, stored.reshape(len(stored), -1)[channels], pieces, together, wide=wide)
     if sums.less is None:
         return words
-    more = sums.less[channels].astype(np.int64).reshape(-1, together) - (1 << (_FEW_BITS - 1))
+    more = sums.less[channels].astype(np.int64).reshape(-1, together) - (1 << (sums.bits - 1))
     own = ((more & 0xFFFF) << 16 * np.arange(together)).sum(axis=1, keepdims=True)
     return np.concatenate((own.astype(np.uint32), words), axis=1)
 
 
 def _plain_words(sums: Weighted, rows: Array, pieces: int, together: int, *, wide: bool) -> Array:
     """Weights [channels, taps] of a layer as words, uint32 [turns, words]."""
-    few = _is_few(sums)
-    return few_words(rows, pieces, together) if few else panel_words(rows, pieces, together, wide=wide)
+    if sums.bits:
+        return few_words(rows, pieces, together, sums.bits)
+    return panel_words(rows, pieces, together, wide=wide)
 
 
 def _together(words: Array, own: Factors, together: int, *, lined: bool) -> Array:
@@ -552,7 +559,7 @@ def _by_row_params(sums: Weighted, k: WindowPanelContext) -> tuple[Field, ...]:
     return (
         Field.later("weights", np.uint32, k.kernel_h * k.pass_words, words, f"in the order of {_order(sums)}"),
         Field.later("bias", np.int32, k.c_even, lambda: filled(sums.folded, k.c_even), FOLDED),
-        *(shift_fields(sums, _FEW_BITS, k.c_even, wide=False) if k.own else ()),
+        *(shift_fields(sums, sums.bits, k.c_even, wide=False) if k.own else ()),
         *fast_fields(sums.op.requant, sums.reach, k.c_even),
     )
 

@@ -47,14 +47,20 @@ def panel_words(weights: Array, pieces: int, together: int, *, wide: bool) -> Ar
     return np.ascontiguousarray(words).astype(np.uint32).reshape(len(values), -1)
 
 
-def few_words(weights: Array, pieces: int, together: int) -> Array:
-    """Weights of 4 bits [channels, taps] as words of lam_armv7em_panel_few.h, uint32 [turns, words]; as `panel_words`.
+def few_words(weights: Array, pieces: int, together: int, bits: int) -> Array:
+    """Weights of few bits [channels, taps] as words of lam_armv7em_panel_few.h, uint32 [turns, words].
 
-    A word has the next four of both channels, or those of one alone.
+    As `panel_words`; a word has the next four of both channels, or those of one alone.  Of 2 bits it has the next
+    eight, but that the first four are alone where not all words would be full.
     """
-    fields = (_in_turn(weights, pieces, together) + 8 & 15).astype(np.uint32)
-    places = 8 * np.arange(together)[:, None] + np.array([0, 4, 16, 20])
-    return np.ascontiguousarray((fields << places.astype(np.uint32)).sum(axis=(-2, -1)).astype(np.uint32))
+    fields = _in_turn(weights, pieces, together) + (1 << (bits - 1)) & (1 << bits) - 1
+    per_word = 4 // bits
+    if fields.shape[1] % per_word:
+        fields = np.insert(fields, 1, 0, axis=1)
+    words = fields.reshape(len(fields), -1, per_word, together, 4).astype(np.uint64)
+    groups, channels = np.arange(per_word)[:, None, None], np.arange(together)[:, None]
+    places = 8 * groups + 2 * bits * channels + np.array([0, bits, 16, 16 + bits])
+    return np.ascontiguousarray((words << places.astype(np.uint64)).sum(axis=(-3, -2, -1)).astype(np.uint32))
 
 
 def _in_turn(weights: Array, pieces: int, together: int) -> Array:

@@ -22,18 +22,20 @@
     "smmla r4, r4, r12, lr\n\t" \
     saturate("r4") \
     "strb r4, [r1], #" apart "\n\t"
-/* Channel `n` of two, 0 or 1, whose weights begin at [sp]; `addend` takes lr from both addends. */
-#define LAM_EIGHT_CHANNEL(n, addend, saturate, apart) \
-    "ldr r7, [sp]\n\t" \
-    "ldr r3, [r7, #4 * " n "]\n\t" \
-    "ldr r8, [r7, #8 + 4 * " n "]\n\t" \
-    "ldr r10, [r7, #16 + 4 * " n "]\n\t" \
-    "ldr r12, [r7, #24 + 4 * " n "]\n\t" \
-    "ldr lr, [r7, #32]\n\t" \
+/* The weights of channel `n` of two, 0 or 1, which begin at r7. */
+#define LAM_EIGHT_BYTES(n) \
+    "ldr r8, [r7, #8 + 4 * " #n "]\n\t" \
+    "ldr r10, [r7, #16 + 4 * " #n "]\n\t" \
     "sxtb16 r9, r8, ror #8\n\t" \
     "sxtb16 r8, r8\n\t" \
     "sxtb16 r11, r10, ror #8\n\t" \
-    "sxtb16 r10, r10\n\t" addend "ldrd r0, r1, [sp, #4]\n\t" \
+    "sxtb16 r10, r10\n\t"
+/* The outputs of channel `n`: its weights take `from`, multipliers stand `factors` bytes from r7; `addend` takes lr from both
+ * addends. */
+#define LAM_EIGHT_CHANNEL(n, from, factors, addend, saturate, apart) \
+    "ldr r7, [sp]\n\t" from "ldr r3, [r7, #4 * " n "]\n\t" \
+    "ldr r12, [r7, #" factors " + 4 * " n "]\n\t" \
+    "ldr lr, [r7, #" factors " + 8]\n\t" addend "ldrd r0, r1, [sp, #4]\n\t" \
     "adds r4, r1, #1\n\t" \
     "str r4, [sp, #8]\n\t" \
     "ldr r2, [sp, #12]\n\t" \
@@ -58,6 +60,8 @@
 /* The outputs of all channels of `count` pixels.  On the stack, which the compiler does not know: r7; the weights, the columns,
  * the output, where whole fours of columns end and where all do. */
 #define LAM_EIGHT(panel, outputs, count, apart, type) \
+    LAM_EIGHT_ASM(panel, outputs, count, apart, type, LAM_EIGHT_BYTES, "24")
+#define LAM_EIGHT_ASM(panel, outputs, count, apart, type, weights, factors) \
     do { \
         register const lam_panel *panel_ __asm__("r0") = &(panel); \
         register uint8_t *y_ __asm__("r1") = (outputs); \
@@ -72,11 +76,13 @@
                          "add r4, r3, r2, lsl #4\n\t" \
                          "strd r4, r5, [sp, #12]\n" \
                          "5:\n\t" \
-                         LAM_EIGHT_CHANNEL("0", "sxth lr, lr\n\t", LAM_SATURATE_##type, LAM_EIGHT_TEXT(apart)) \
-                         LAM_EIGHT_CHANNEL("1", "asr lr, lr, #16\n\t", LAM_SATURATE_##type, LAM_EIGHT_TEXT(apart)) \
+                         LAM_EIGHT_CHANNEL("0", weights(0), factors, "sxth lr, lr\n\t", LAM_SATURATE_##type, \
+                                           LAM_EIGHT_TEXT(apart)) \
+                         LAM_EIGHT_CHANNEL("1", weights(1), factors, "asr lr, lr, #16\n\t", LAM_SATURATE_##type, \
+                                           LAM_EIGHT_TEXT(apart)) \
                          "ldr r7, [sp]\n\t" \
-                         "ldr r4, [r7, #32]\n\t" \
-                         "adds r7, r7, #36\n\t" \
+                         "ldr r4, [r7, #" factors " + 8]\n\t" \
+                         "adds r7, r7, #" factors " + 12\n\t" \
                          "str r7, [sp]\n\t" \
                          "lsls r4, r4, #31\n\t" \
                          "bpl.w 5b\n\t" \

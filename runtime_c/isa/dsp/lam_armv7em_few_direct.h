@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT-0
  * Copyright (c) Lamina contributors
  *
- * One pixel by one to four channels of 4 bits, inputs widened where they lie: no column is made, and each four channels widen
+ * One pixel by one to four channels of 4 and of 2 bits, inputs widened where they lie: no column is made, and each four channels widen
  * them anew.  Inputs are whole fours; words are those of lam_armv7em_few.h, in turn among the channels.
  */
 #ifndef LAM_ARMV7EM_FEW_DIRECT_H
@@ -48,25 +48,27 @@ LAM_BLOCK int32_t lam_few_total_u8(const void *bytes, int32_t count)
 
 /* The products of `groups` fours of inputs. */
 LAM_INLINE const uint32_t *lam_few_direct(int32_t *acc, const void *bytes, const uint32_t *w, int32_t groups, int32_t channels,
-                                          int is_signed)
+                                          int32_t bits, int is_signed)
 {
     const uint8_t *x = (const uint8_t *)bytes;
+    const int32_t last = 16 - 2 * bits; /* where the last four of a word begin */
+    int32_t at = 0;
     for (int32_t i = 0; i < groups; i++, x += 4) {
         const uint32_t word = lam_word(x);
         const uint32_t even = is_signed ? lam_even_s8(word) : lam_even_u8(word);
         const uint32_t odd = is_signed ? lam_odd_s8(word) : lam_odd_u8(word);
-        const int32_t at = 8 * (i & 1);
         for (int32_t c = 0; c < channels; c++) {
-            acc[c] = lam_both(lam_few_pair(w[c], at, 4), even, acc[c]);
-            acc[c] = lam_both(lam_few_pair(w[c], at + 4, 4), odd, acc[c]);
+            acc[c] = lam_both(lam_few_pair(w[c], at, bits), even, acc[c]);
+            acc[c] = lam_both(lam_few_pair(w[c], at + bits, bits), odd, acc[c]);
         }
-        w += (at != 0) ? channels : 0;
+        w += (at == last) ? channels : 0;
+        at = (at == last) ? 0 : at + 2 * bits;
     }
-    return w + (((groups & 1) != 0) ? channels : 0);
+    return w + ((at != 0) ? channels : 0);
 }
 
 #if LAM_BLOCKS
-/* Eight inputs by a word of each channel: 6 instructions, and 9 for each channel. */
+/* Eight inputs by a word of each channel, or by half of one: 6 instructions, and 9 for each channel. */
 #define LAM_FEW_WIDENED(extend) \
     "ldr r0, [%[x]], #4\n\t" \
     "ldr r2, [%[x]], #4\n\t" extend "16 r1, r0, ror #8\n\t" extend "16 r0, r0\n\t" extend "16 r3, r2, ror #8\n\t" extend \
@@ -75,56 +77,109 @@ LAM_INLINE const uint32_t *lam_few_direct(int32_t *acc, const void *bytes, const
 #define LAM_FEW_CHANNELS_2 LAM_FEW_CHANNELS_1 LAM_1X4S4_ONE("a1")
 #define LAM_FEW_CHANNELS_3 LAM_FEW_CHANNELS_2 LAM_1X4S4_ONE("a2")
 #define LAM_FEW_CHANNELS_4 LAM_FEW_CHANNELS_3 LAM_1X4S4_ONE("a3")
-#define LAM_FEW_STEP_S8(channels) LAM_FEW_WIDENED("sxtb") LAM_FEW_CHANNELS_##channels
-#define LAM_FEW_STEP_U8(channels) LAM_FEW_WIDENED("uxtb") LAM_FEW_CHANNELS_##channels
-#define LAM_FEW_DIRECT(channels, step, is_signed) \
+#define LAM_FEW_LOWS_1 LAM_1X4S2_LOW("0", "a0")
+#define LAM_FEW_LOWS_2 LAM_FEW_LOWS_1 LAM_1X4S2_LOW("4", "a1")
+#define LAM_FEW_LOWS_3 LAM_FEW_LOWS_2 LAM_1X4S2_LOW("8", "a2")
+#define LAM_FEW_LOWS_4 LAM_FEW_LOWS_3 LAM_1X4S2_LOW("12", "a3")
+#define LAM_FEW_HIGHS_1 LAM_1X4S2_HIGH("a0")
+#define LAM_FEW_HIGHS_2 LAM_FEW_HIGHS_1 LAM_1X4S2_HIGH("a1")
+#define LAM_FEW_HIGHS_3 LAM_FEW_HIGHS_2 LAM_1X4S2_HIGH("a2")
+#define LAM_FEW_HIGHS_4 LAM_FEW_HIGHS_3 LAM_1X4S2_HIGH("a3")
+#define LAM_FEW_STEP_S4(channels, extend) LAM_FEW_WIDENED(extend) LAM_FEW_CHANNELS_##channels
+#define LAM_FEW_STEP_S2(channels, extend) \
+    LAM_FEW_WIDENED(extend) LAM_FEW_LOWS_##channels LAM_FEW_WIDENED(extend) LAM_FEW_HIGHS_##channels
+#define LAM_FEW_EXTEND_S8 "sxtb"
+#define LAM_FEW_EXTEND_U8 "uxtb"
+#define LAM_FEW_DIRECT(channels, few, type) \
     const uint32_t *x = (const uint32_t *)bytes; \
-    const int32_t steps = groups >> 1; \
-    LAM_FEW_SUMS(LAM_FEW_ASM_S4, step(channels), channels); \
-    return lam_few_direct(acc, x, w, groups & 1, channels, is_signed)
+    const int32_t steps = groups / (8 / few); \
+    LAM_FEW_SUMS(LAM_FEW_ASM_S##few, LAM_FEW_STEP_S##few(channels, LAM_FEW_EXTEND_##type), channels); \
+    return lam_few_direct(acc, x, w, groups % (8 / few), channels, few, LAM_FEW_IS_##type)
 #else
-#define LAM_FEW_DIRECT(channels, step, is_signed) return lam_few_direct(acc, bytes, w, groups, channels, is_signed)
+#define LAM_FEW_DIRECT(channels, few, type) return lam_few_direct(acc, bytes, w, groups, channels, few, LAM_FEW_IS_##type)
 #endif
+#define LAM_FEW_IS_S8 1
+#define LAM_FEW_IS_U8 0
 
 /* Adds the products of `groups` fours of inputs with each channel to its sum; returns the place behind the words. */
-LAM_BLOCK const uint32_t *lam_few_direct_1_s8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+LAM_BLOCK const uint32_t *lam_few_direct_1s4_s8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
 {
-    LAM_FEW_DIRECT(1, LAM_FEW_STEP_S8, 1);
+    LAM_FEW_DIRECT(1, 4, S8);
 }
 
-LAM_BLOCK const uint32_t *lam_few_direct_1_u8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+LAM_BLOCK const uint32_t *lam_few_direct_1s4_u8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
 {
-    LAM_FEW_DIRECT(1, LAM_FEW_STEP_U8, 0);
+    LAM_FEW_DIRECT(1, 4, U8);
 }
 
-LAM_BLOCK const uint32_t *lam_few_direct_2_s8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+LAM_BLOCK const uint32_t *lam_few_direct_2s4_s8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
 {
-    LAM_FEW_DIRECT(2, LAM_FEW_STEP_S8, 1);
+    LAM_FEW_DIRECT(2, 4, S8);
 }
 
-LAM_BLOCK const uint32_t *lam_few_direct_2_u8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+LAM_BLOCK const uint32_t *lam_few_direct_2s4_u8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
 {
-    LAM_FEW_DIRECT(2, LAM_FEW_STEP_U8, 0);
+    LAM_FEW_DIRECT(2, 4, U8);
 }
 
-LAM_BLOCK const uint32_t *lam_few_direct_3_s8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+LAM_BLOCK const uint32_t *lam_few_direct_3s4_s8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
 {
-    LAM_FEW_DIRECT(3, LAM_FEW_STEP_S8, 1);
+    LAM_FEW_DIRECT(3, 4, S8);
 }
 
-LAM_BLOCK const uint32_t *lam_few_direct_3_u8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+LAM_BLOCK const uint32_t *lam_few_direct_3s4_u8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
 {
-    LAM_FEW_DIRECT(3, LAM_FEW_STEP_U8, 0);
+    LAM_FEW_DIRECT(3, 4, U8);
 }
 
-LAM_BLOCK const uint32_t *lam_few_direct_4_s8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+LAM_BLOCK const uint32_t *lam_few_direct_4s4_s8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
 {
-    LAM_FEW_DIRECT(4, LAM_FEW_STEP_S8, 1);
+    LAM_FEW_DIRECT(4, 4, S8);
 }
 
-LAM_BLOCK const uint32_t *lam_few_direct_4_u8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+LAM_BLOCK const uint32_t *lam_few_direct_4s4_u8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
 {
-    LAM_FEW_DIRECT(4, LAM_FEW_STEP_U8, 0);
+    LAM_FEW_DIRECT(4, 4, U8);
+}
+
+LAM_BLOCK const uint32_t *lam_few_direct_1s2_s8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+{
+    LAM_FEW_DIRECT(1, 2, S8);
+}
+
+LAM_BLOCK const uint32_t *lam_few_direct_1s2_u8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+{
+    LAM_FEW_DIRECT(1, 2, U8);
+}
+
+LAM_BLOCK const uint32_t *lam_few_direct_2s2_s8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+{
+    LAM_FEW_DIRECT(2, 2, S8);
+}
+
+LAM_BLOCK const uint32_t *lam_few_direct_2s2_u8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+{
+    LAM_FEW_DIRECT(2, 2, U8);
+}
+
+LAM_BLOCK const uint32_t *lam_few_direct_3s2_s8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+{
+    LAM_FEW_DIRECT(3, 2, S8);
+}
+
+LAM_BLOCK const uint32_t *lam_few_direct_3s2_u8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+{
+    LAM_FEW_DIRECT(3, 2, U8);
+}
+
+LAM_BLOCK const uint32_t *lam_few_direct_4s2_s8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+{
+    LAM_FEW_DIRECT(4, 2, S8);
+}
+
+LAM_BLOCK const uint32_t *lam_few_direct_4s2_u8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+{
+    LAM_FEW_DIRECT(4, 2, U8);
 }
 
 #endif /* LAM_ARMV7EM_FEW_DIRECT_H */

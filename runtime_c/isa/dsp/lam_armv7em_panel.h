@@ -312,12 +312,11 @@ LAM_INLINE void lam_panel_odd(const lam_panel *panel, const uint32_t *w, uint8_t
 
 /* Behind the first group: jump into a turn so that what is left ends with it, then whole turns until the columns end.  Where
  * to jump, [sp, #20], is made before: groups have LAM_BYTES_* bytes. */
-#define LAM_PANEL_TURNS(first, next) \
+#define LAM_PANEL_TURNS(first, turn) \
     first \
     "ldr pc, [sp, #20]\n" \
     "2:\n\t" \
-    LAM_PANEL_TURN_OF(next) \
-    "3:\n\t" \
+    turn "3:\n\t" \
     "ldr r7, [sp, #24]\n\t" \
     "cmp r0, r7\n\t" \
     "bne.w 2b\n\t"
@@ -348,7 +347,7 @@ LAM_INLINE void lam_panel_odd(const lam_panel *panel, const uint32_t *w, uint8_t
 
 /* The whole of a panel; the compiler does not know what is put on the stack meanwhile: r7, and `frame` bytes, of which `kept`
  * fills those from the 28th on. */
-#define LAM_PANEL_ASM(pixels, first, next, bytes, stores, frame, kept) \
+#define LAM_PANEL_ASM(pixels, first, turn, bytes, stores, frame, kept) \
     do { \
         register const void *panel_ __asm__("r0") = panel; \
         register uint8_t *y_ __asm__("r1") = y; \
@@ -363,7 +362,7 @@ LAM_INLINE void lam_panel_odd(const lam_panel *panel, const uint32_t *w, uint8_t
                          "mov r1, r3\n" \
                          "1:\n\t" \
                          "ldrd r8, r11, [r1], #8\n\t" \
-                         LAM_PANEL_TURNS(first, next) \
+                         LAM_PANEL_TURNS(first, turn) \
                          "ldmia r1!, {r2, r3, r4}\n\t" \
                          "ldmia.w sp, {r0, r5, r6, r7}\n\t" \
                          stores \
@@ -376,7 +375,7 @@ LAM_INLINE void lam_panel_odd(const lam_panel *panel, const uint32_t *w, uint8_t
                          : "r2", "r3", "r4", "r5", "r6", "r8", "r9", "r10", "r11", "r12", "lr", "cc", "memory"); \
     } while (0)
 #define LAM_PANEL_OF(pixels, mode, type) \
-    LAM_PANEL_ASM(LAM_PIXELS_##pixels, LAM_FIRST_##pixels, LAM_NEXT_##pixels, LAM_BYTES_##pixels, \
+    LAM_PANEL_ASM(LAM_PIXELS_##pixels, LAM_FIRST_##pixels, LAM_PANEL_TURN_OF(LAM_NEXT_##pixels), LAM_BYTES_##pixels, \
                   LAM_STORES_##pixels(LAM_BYTE_##mode, LAM_SATURATE_##type, LAM_BEFORE_##mode, LAM_BETWEEN_##mode), "28", "")
 #define LAM_PIXELS_1 "1"
 #define LAM_PIXELS_2 "2"
@@ -386,7 +385,7 @@ LAM_INLINE void lam_panel_odd(const lam_panel *panel, const uint32_t *w, uint8_t
 #define LAM_SUMS_1 "{r8, r11}"
 #define LAM_SUMS_2 "{r8, r9, r11, r12}"
 #define LAM_SUMS_3 "{r8, r9, r10, r11, r12, lr}"
-#define LAM_PANEL_SUMS_ASM(pixels, places, first, next, bytes, frame, kept) \
+#define LAM_PANEL_SUMS_ASM(pixels, places, first, turn, bytes, frame, kept) \
     do { \
         register const void *panel_ __asm__("r0") = panel; \
         register int32_t *sums_ __asm__("r1") = sums; \
@@ -402,7 +401,7 @@ LAM_INLINE void lam_panel_odd(const lam_panel *panel, const uint32_t *w, uint8_t
                          "ldr r7, [sp]\n\t" \
                          "ldr r0, [sp, #16]\n\t" \
                          "ldmia r7, " places "\n\t" \
-                         LAM_PANEL_TURNS(first, next) \
+                         LAM_PANEL_TURNS(first, turn) \
                          "ldrd r7, r2, [sp]\n\t" \
                          "stmia r7!, " places "\n\t" \
                          "str r7, [sp]\n\t" \
@@ -415,7 +414,8 @@ LAM_INLINE void lam_panel_odd(const lam_panel *panel, const uint32_t *w, uint8_t
                          : "r2", "r3", "r4", "r5", "r6", "r8", "r9", "r10", "r11", "r12", "lr", "cc", "memory"); \
     } while (0)
 #define LAM_PANEL_SUMS_OF(pixels) \
-    LAM_PANEL_SUMS_ASM(LAM_PIXELS_##pixels, LAM_SUMS_##pixels, LAM_NEXT_##pixels, LAM_NEXT_##pixels, LAM_BYTES_##pixels, "28", "")
+    LAM_PANEL_SUMS_ASM(LAM_PIXELS_##pixels, LAM_SUMS_##pixels, LAM_NEXT_##pixels, LAM_PANEL_TURN_OF(LAM_NEXT_##pixels), \
+                       LAM_BYTES_##pixels, "28", "")
 #else
 /* The shift of a channel, or its addend. */
 static inline int32_t lam_panel_place(uint32_t word, int32_t channel, int mode)

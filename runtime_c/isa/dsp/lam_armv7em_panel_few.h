@@ -8,7 +8,10 @@
  *   bits 4 and 20 on      its second and fourth
  *   bits 8 to 15, 24 on   the same of the second channel; 0 of a channel without a partner
  *
- * To the sums of a pixel -8 times the sum of its column is added, before the products.  In `own` panels channels have zero
+ * Of 2 bits (lam_armv7em_panel_two.h) fields are a weight plus 2, places half as far, and the upper bytes of both halves have
+ * the next group.  The first group is alone in its word where there are odd many.
+ *
+ * To the sums of a pixel -8 (-2) times the sum of its column is added, before the products.  In `own` panels channels have zero
  * points of their own: behind the biases a word has what each weight is more than its field, that of the first channel in the
  * lower half; `more` is the sum of the column itself.  Sums that wait in memory have none of that.  What fills a column up is
  * zero.
@@ -20,9 +23,12 @@
 
 /* Adds what a pixel adds to the sums of `channels` channels, then the products, [channel][pixel]; returns the place behind. */
 static inline const uint32_t *lam_panel_add_few(const lam_panel_shifted *panel, const uint32_t *w, int32_t *sums, int32_t pixels,
-                                                int32_t channels, int own)
+                                                int32_t channels, int own, int32_t bits)
 {
     const uint32_t *x = panel->panel.column;
+    const int32_t groups = panel->panel.groups;
+    const uint32_t mask = (bits == 4) ? 0x000F000Fu : 0x00030003u;
+    int32_t at = 0; /* where in its word a group begins */
     for (int32_t j = 0; j < channels; j++) {
         const int32_t times = own ? lam_low((j == 0) ? w[0] : w[0] >> 16) : 1;
         for (int32_t p = 0; p < pixels; p++) {
@@ -30,30 +36,39 @@ static inline const uint32_t *lam_panel_add_few(const lam_panel_shifted *panel, 
         }
     }
     w += own ? 1 : 0;
-    for (int32_t i = 0; i < panel->panel.groups; i++, x += 2 * pixels, w++) {
+    for (int32_t i = 0; i < groups; i++, x += 2 * pixels) {
         for (int32_t j = 0; j < channels; j++) {
-            const uint32_t even = (w[0] >> (8 * j)) & 0x000F000Fu, odd = (w[0] >> (8 * j + 4)) & 0x000F000Fu;
+            const int32_t place = at + 2 * bits * j;
+            const uint32_t even = (w[0] >> place) & mask, odd = (w[0] >> (place + bits)) & mask;
             for (int32_t p = 0; p < pixels; p++) {
                 sums[j * pixels + p] = lam_both(even, x[p], sums[j * pixels + p]);
                 sums[j * pixels + p] = lam_both(odd, x[pixels + p], sums[j * pixels + p]);
             }
         }
+        at = (bits == 2 && at == 0 && (i != 0 || (groups & 1) == 0)) ? 8 : 0;
+        w += (at == 0) ? 1 : 0;
     }
     return w;
 }
 
 /* As lam_panel_odd; behind the bias stands what is more, of `own`. */
-LAM_INLINE void lam_panel_odd_few(const lam_panel_shifted *panel, const uint32_t *w, uint8_t *y, int32_t pixels, int own, int mode,
-                                  int type)
+LAM_INLINE void lam_panel_odd_bits(const lam_panel_shifted *panel, const uint32_t *w, uint8_t *y, int32_t pixels, int own,
+                                   int32_t bits, int mode, int type)
 {
     int32_t sums[3];
     for (int32_t p = 0; p < pixels; p++) {
         sums[p] = (int32_t)w[0];
     }
-    w = lam_panel_add_few(panel, w + 1, sums, pixels, 1, own);
+    w = lam_panel_add_few(panel, w + 1, sums, pixels, 1, own, bits);
     for (int32_t p = 0; p < pixels; p++) {
         y[p * panel->panel.channels] = lam_panel_byte(sums[p], w[0], (int32_t)w[1], panel->panel.centre, mode, type);
     }
+}
+
+LAM_INLINE void lam_panel_odd_few(const lam_panel_shifted *panel, const uint32_t *w, uint8_t *y, int32_t pixels, int own, int mode,
+                                  int type)
+{
+    lam_panel_odd_bits(panel, w, y, pixels, own, 4, mode, type);
 }
 
 #if LAM_BLOCKS
@@ -111,7 +126,7 @@ LAM_INLINE void lam_panel_odd_few(const lam_panel_shifted *panel, const uint32_t
 #define LAM_BYTES_1Q "38"
 
 /* Before the first group, from the biases of both channels: LAM_MORE_*, or those times what each channel is more. */
-#define LAM_MASK "mov.w r6, #0x000f000f\n\t"
+#define LAM_MASK_Q "mov.w r6, #0x000f000f\n\t"
 #define LAM_OWN "ldr r5, [r1], #4\n\tsxth r7, r5\n\tasrs r5, r5, #16\n\t"
 #define LAM_OWN_3 \
     LAM_OWN "ldrd r2, r3, [sp, #28]\n\t" \
@@ -149,17 +164,29 @@ LAM_INLINE void lam_panel_odd_few(const lam_panel_shifted *panel, const uint32_t
     "add.w r11, r11, r2\n\t" \
     "add.w r12, r12, r3\n\t"
 #define LAM_ADDED_1 LAM_MORE_1
-#define LAM_FEW_OF(pixels, first, mode, type) \
-    LAM_PANEL_ASM(LAM_PIXELS_##pixels, first LAM_MASK LAM_GROUP_##pixels##Q, LAM_GROUP_##pixels##Q, LAM_BYTES_##pixels##Q, \
-                  LAM_STORES_##pixels(LAM_BYTE_##mode, LAM_SATURATE_##type, LAM_BEFORE_##mode, LAM_BETWEEN_##mode), "40", \
-                  LAM_PANEL_MORE)
-#define LAM_PANEL_FEW_OF(pixels, mode, type) LAM_FEW_OF(pixels, LAM_MORE_##pixels, mode, type)
-#define LAM_PANEL_OWN_OF(pixels, mode, type) LAM_FEW_OF(pixels, LAM_OWN_##pixels, mode, type)
-#define LAM_FEW_SUMS_OF(pixels) \
-    LAM_PANEL_SUMS_ASM(LAM_PIXELS_##pixels, LAM_SUMS_##pixels, LAM_ADDED_##pixels LAM_MASK LAM_GROUP_##pixels##Q, \
-                       LAM_GROUP_##pixels##Q, LAM_BYTES_##pixels##Q, "40", LAM_PANEL_MORE)
+#define LAM_FIRST_1Q LAM_GROUP_1Q
+#define LAM_FIRST_2Q LAM_GROUP_2Q
+#define LAM_FIRST_3Q LAM_GROUP_3Q
+#define LAM_TURN_1Q LAM_PANEL_TURN_OF(LAM_GROUP_1Q)
+#define LAM_TURN_2Q LAM_PANEL_TURN_OF(LAM_GROUP_2Q)
+#define LAM_TURN_3Q LAM_PANEL_TURN_OF(LAM_GROUP_3Q)
+/* Panels of the weights that a letter names: before the first group `started` adds what is more. */
+#define LAM_FEW_ASM_OF(pixels, letter, started, stores, frame, kept) \
+    LAM_PANEL_ASM(LAM_PIXELS_##pixels, started LAM_MASK_##letter LAM_FIRST_##pixels##letter, LAM_TURN_##pixels##letter, \
+                  LAM_BYTES_##pixels##letter, stores, frame, kept)
+#define LAM_FEW_OF(pixels, letter, started, mode, type) \
+    LAM_FEW_ASM_OF(pixels, letter, started, \
+                   LAM_STORES_##pixels(LAM_BYTE_##mode, LAM_SATURATE_##type, LAM_BEFORE_##mode, LAM_BETWEEN_##mode), "40", \
+                   LAM_PANEL_MORE)
+#define LAM_PANEL_FEW_OF(pixels, letter, mode, type) LAM_FEW_OF(pixels, letter, LAM_MORE_##pixels, mode, type)
+#define LAM_PANEL_OWN_OF(pixels, letter, mode, type) LAM_FEW_OF(pixels, letter, LAM_OWN_##pixels, mode, type)
+#define LAM_FEW_SUMS_OF(pixels, letter) \
+    LAM_PANEL_SUMS_ASM(LAM_PIXELS_##pixels, LAM_SUMS_##pixels, \
+                       LAM_ADDED_##pixels LAM_MASK_##letter LAM_FIRST_##pixels##letter, LAM_TURN_##pixels##letter, \
+                       LAM_BYTES_##pixels##letter, "40", LAM_PANEL_MORE)
 #else
-static inline void lam_panel_plain_few(const lam_panel_shifted *panel, uint8_t *y, int32_t pixels, int own, int mode, int type)
+static inline void lam_panel_plain_few(const lam_panel_shifted *panel, uint8_t *y, int32_t pixels, int own, int32_t bits,
+                                       int mode, int type)
 {
     const uint32_t *w = panel->panel.weights;
     for (int last = 0; !last; y += 2, w += 3) {
@@ -167,217 +194,220 @@ static inline void lam_panel_plain_few(const lam_panel_shifted *panel, uint8_t *
         for (int32_t j = 0; j < 2 * pixels; j++) {
             sums[j] = (int32_t)w[j / pixels];
         }
-        w = lam_panel_add_few(panel, w + 2, sums, pixels, 2, own);
+        w = lam_panel_add_few(panel, w + 2, sums, pixels, 2, own, bits);
         last = lam_panel_store(&panel->panel, w, sums, y, pixels, mode, type);
     }
 }
 
-static inline void lam_panel_sums_plain_few(const lam_panel_shifted *panel, int32_t *sums, int32_t pixels)
+static inline void lam_panel_sums_plain_few(const lam_panel_shifted *panel, int32_t *sums, int32_t pixels, int32_t bits)
 {
     const uint32_t *w = panel->panel.weights;
     for (const int32_t *const end = sums + pixels * panel->panel.channels; sums != end; sums += 2 * pixels) {
-        w = lam_panel_add_few(panel, w, sums, pixels, 2, 0);
+        w = lam_panel_add_few(panel, w, sums, pixels, 2, 0, bits);
     }
 }
 
-#define LAM_PANEL_FEW_OF(pixels, mode, type) lam_panel_plain_few(panel, y, pixels, 0, LAM_PANEL_##mode, LAM_PANEL_##type)
-#define LAM_PANEL_OWN_OF(pixels, mode, type) lam_panel_plain_few(panel, y, pixels, 1, LAM_PANEL_##mode, LAM_PANEL_##type)
-#define LAM_FEW_SUMS_OF(pixels) lam_panel_sums_plain_few(panel, sums, pixels)
+#define LAM_BITS_Q 4
+#define LAM_PANEL_FEW_OF(pixels, letter, mode, type) \
+    lam_panel_plain_few(panel, y, pixels, 0, LAM_BITS_##letter, LAM_PANEL_##mode, LAM_PANEL_##type)
+#define LAM_PANEL_OWN_OF(pixels, letter, mode, type) \
+    lam_panel_plain_few(panel, y, pixels, 1, LAM_BITS_##letter, LAM_PANEL_##mode, LAM_PANEL_##type)
+#define LAM_FEW_SUMS_OF(pixels, letter) lam_panel_sums_plain_few(panel, sums, pixels, LAM_BITS_##letter)
 #endif
 
 LAM_PANEL void lam_panel_1q_tflite_s8(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_FEW_OF(1, TFLITE, S8);
+    LAM_PANEL_FEW_OF(1, Q, TFLITE, S8);
 }
 
 LAM_PANEL void lam_panel_1q_tflite_u8(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_FEW_OF(1, TFLITE, U8);
+    LAM_PANEL_FEW_OF(1, Q, TFLITE, U8);
 }
 
 LAM_PANEL void lam_panel_1q_lined_s8(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_FEW_OF(1, LINED, S8);
+    LAM_PANEL_FEW_OF(1, Q, LINED, S8);
 }
 
 LAM_PANEL void lam_panel_1q_lined_u8(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_FEW_OF(1, LINED, U8);
+    LAM_PANEL_FEW_OF(1, Q, LINED, U8);
 }
 
 LAM_PANEL void lam_panel_1q_single_s8(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_FEW_OF(1, SINGLE, S8);
+    LAM_PANEL_FEW_OF(1, Q, SINGLE, S8);
 }
 
 LAM_PANEL void lam_panel_1q_single_u8(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_FEW_OF(1, SINGLE, U8);
+    LAM_PANEL_FEW_OF(1, Q, SINGLE, U8);
 }
 
 LAM_PANEL void lam_panel_1q_sums(const lam_panel_shifted *panel, int32_t *sums)
 {
-    LAM_FEW_SUMS_OF(1);
+    LAM_FEW_SUMS_OF(1, Q);
 }
 
 LAM_PANEL void lam_panel_2q_tflite_s8(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_FEW_OF(2, TFLITE, S8);
+    LAM_PANEL_FEW_OF(2, Q, TFLITE, S8);
 }
 
 LAM_PANEL void lam_panel_2q_tflite_u8(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_FEW_OF(2, TFLITE, U8);
+    LAM_PANEL_FEW_OF(2, Q, TFLITE, U8);
 }
 
 LAM_PANEL void lam_panel_2q_lined_s8(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_FEW_OF(2, LINED, S8);
+    LAM_PANEL_FEW_OF(2, Q, LINED, S8);
 }
 
 LAM_PANEL void lam_panel_2q_lined_u8(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_FEW_OF(2, LINED, U8);
+    LAM_PANEL_FEW_OF(2, Q, LINED, U8);
 }
 
 LAM_PANEL void lam_panel_2q_single_s8(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_FEW_OF(2, SINGLE, S8);
+    LAM_PANEL_FEW_OF(2, Q, SINGLE, S8);
 }
 
 LAM_PANEL void lam_panel_2q_single_u8(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_FEW_OF(2, SINGLE, U8);
+    LAM_PANEL_FEW_OF(2, Q, SINGLE, U8);
 }
 
 LAM_PANEL void lam_panel_2q_sums(const lam_panel_shifted *panel, int32_t *sums)
 {
-    LAM_FEW_SUMS_OF(2);
+    LAM_FEW_SUMS_OF(2, Q);
 }
 
 LAM_PANEL void lam_panel_3q_tflite_s8(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_FEW_OF(3, TFLITE, S8);
+    LAM_PANEL_FEW_OF(3, Q, TFLITE, S8);
 }
 
 LAM_PANEL void lam_panel_3q_tflite_u8(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_FEW_OF(3, TFLITE, U8);
+    LAM_PANEL_FEW_OF(3, Q, TFLITE, U8);
 }
 
 LAM_PANEL void lam_panel_3q_lined_s8(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_FEW_OF(3, LINED, S8);
+    LAM_PANEL_FEW_OF(3, Q, LINED, S8);
 }
 
 LAM_PANEL void lam_panel_3q_lined_u8(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_FEW_OF(3, LINED, U8);
+    LAM_PANEL_FEW_OF(3, Q, LINED, U8);
 }
 
 LAM_PANEL void lam_panel_3q_single_s8(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_FEW_OF(3, SINGLE, S8);
+    LAM_PANEL_FEW_OF(3, Q, SINGLE, S8);
 }
 
 LAM_PANEL void lam_panel_3q_single_u8(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_FEW_OF(3, SINGLE, U8);
+    LAM_PANEL_FEW_OF(3, Q, SINGLE, U8);
 }
 
 LAM_PANEL void lam_panel_3q_sums(const lam_panel_shifted *panel, int32_t *sums)
 {
-    LAM_FEW_SUMS_OF(3);
+    LAM_FEW_SUMS_OF(3, Q);
 }
 
 LAM_PANEL void lam_panel_1q_tflite_s8_own(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_OWN_OF(1, TFLITE, S8);
+    LAM_PANEL_OWN_OF(1, Q, TFLITE, S8);
 }
 
 LAM_PANEL void lam_panel_1q_tflite_u8_own(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_OWN_OF(1, TFLITE, U8);
+    LAM_PANEL_OWN_OF(1, Q, TFLITE, U8);
 }
 
 LAM_PANEL void lam_panel_1q_lined_s8_own(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_OWN_OF(1, LINED, S8);
+    LAM_PANEL_OWN_OF(1, Q, LINED, S8);
 }
 
 LAM_PANEL void lam_panel_1q_lined_u8_own(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_OWN_OF(1, LINED, U8);
+    LAM_PANEL_OWN_OF(1, Q, LINED, U8);
 }
 
 LAM_PANEL void lam_panel_1q_single_s8_own(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_OWN_OF(1, SINGLE, S8);
+    LAM_PANEL_OWN_OF(1, Q, SINGLE, S8);
 }
 
 LAM_PANEL void lam_panel_1q_single_u8_own(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_OWN_OF(1, SINGLE, U8);
+    LAM_PANEL_OWN_OF(1, Q, SINGLE, U8);
 }
 
 LAM_PANEL void lam_panel_2q_tflite_s8_own(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_OWN_OF(2, TFLITE, S8);
+    LAM_PANEL_OWN_OF(2, Q, TFLITE, S8);
 }
 
 LAM_PANEL void lam_panel_2q_tflite_u8_own(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_OWN_OF(2, TFLITE, U8);
+    LAM_PANEL_OWN_OF(2, Q, TFLITE, U8);
 }
 
 LAM_PANEL void lam_panel_2q_lined_s8_own(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_OWN_OF(2, LINED, S8);
+    LAM_PANEL_OWN_OF(2, Q, LINED, S8);
 }
 
 LAM_PANEL void lam_panel_2q_lined_u8_own(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_OWN_OF(2, LINED, U8);
+    LAM_PANEL_OWN_OF(2, Q, LINED, U8);
 }
 
 LAM_PANEL void lam_panel_2q_single_s8_own(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_OWN_OF(2, SINGLE, S8);
+    LAM_PANEL_OWN_OF(2, Q, SINGLE, S8);
 }
 
 LAM_PANEL void lam_panel_2q_single_u8_own(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_OWN_OF(2, SINGLE, U8);
+    LAM_PANEL_OWN_OF(2, Q, SINGLE, U8);
 }
 
 LAM_PANEL void lam_panel_3q_tflite_s8_own(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_OWN_OF(3, TFLITE, S8);
+    LAM_PANEL_OWN_OF(3, Q, TFLITE, S8);
 }
 
 LAM_PANEL void lam_panel_3q_tflite_u8_own(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_OWN_OF(3, TFLITE, U8);
+    LAM_PANEL_OWN_OF(3, Q, TFLITE, U8);
 }
 
 LAM_PANEL void lam_panel_3q_lined_s8_own(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_OWN_OF(3, LINED, S8);
+    LAM_PANEL_OWN_OF(3, Q, LINED, S8);
 }
 
 LAM_PANEL void lam_panel_3q_lined_u8_own(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_OWN_OF(3, LINED, U8);
+    LAM_PANEL_OWN_OF(3, Q, LINED, U8);
 }
 
 LAM_PANEL void lam_panel_3q_single_s8_own(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_OWN_OF(3, SINGLE, S8);
+    LAM_PANEL_OWN_OF(3, Q, SINGLE, S8);
 }
 
 LAM_PANEL void lam_panel_3q_single_u8_own(const lam_panel_shifted *panel, uint8_t *y)
 {
-    LAM_PANEL_OWN_OF(3, SINGLE, U8);
+    LAM_PANEL_OWN_OF(3, Q, SINGLE, U8);
 }
 
 #endif /* LAM_ARMV7EM_PANEL_FEW_H */

@@ -15,58 +15,62 @@ typedef struct lam_panel_limited {
     uint32_t limits;
 } lam_panel_limited;
 
+/* Moves `count` bytes of each pixel back, whose outputs begin `channels` apart. */
+LAM_INLINE void lam_panel_limit(uint8_t *y, int32_t pixels, int32_t channels, int32_t count, uint32_t limits)
+{
+    for (int32_t p = 0; p < pixels; p++) {
+        for (int32_t o = 0; o < count; o++) {
+            uint8_t *const to = y + p * channels + o;
+            *to = lam_limited_byte(*to, limits, LAM_PANEL_LIMITED);
+        }
+    }
+}
+
 /* As lam_panel_odd. */
 LAM_INLINE void lam_panel_odd_limited(const lam_panel_limited *panel, const uint32_t *w, uint8_t *y, int32_t pixels, int wide,
                                       int mode)
 {
     lam_panel_odd(&panel->panel, w, y, pixels, wide, mode, LAM_PANEL_LIMITED);
-    for (int32_t p = 0; p < pixels; p++) {
-        uint8_t *const to = y + p * panel->panel.channels;
-        *to = lam_limited_byte(*to, panel->limits, LAM_PANEL_LIMITED);
-    }
+    lam_panel_limit(y, pixels, panel->panel.channels, 1, panel->limits);
 }
 
 #if LAM_BLOCKS
 /* Sums to bytes as ever, which are put together by two: those of a pixel at r6, which is moved on, of others r7 bytes further
- * each.  The multipliers' registers have the limits then. */
+ * each.  The multipliers' registers have the limits then, which stand `at` bytes from sp. */
 #define LAM_BYTES_OF(store, a, m) store(LAM_SATURATE_LIMITED, a, m)
-#define LAM_LIMITS_LOADED "ldr r2, [sp, #28]\n\tlsr r3, r2, #16\n\t"
+#define LAM_LIMITS_LOADED(at) "ldr r2, [sp, #" at "]\n\tlsr r3, r2, #16\n\t"
 #define LAM_TWO_STORED(a, b, to) \
     "orr.w " a ", " a ", " b ", lsl #8\n\t" \
     "uqadd8 " a ", " a ", r2\n\t" \
     "usub8 " a ", " a ", r3\n\t" \
     "strh.w " a ", " to "\n\t"
 #define LAM_TWO_1 "[r6], #2"
-#define LAM_LIMITED_3(store, before, between) \
+#define LAM_LIMITED_3(store, before, between, at) \
     before LAM_BYTES_OF(store, "r9", "r2") LAM_BYTES_OF(store, "r10", "r2") LAM_BYTES_OF(store, "r8", "r2") \
     between LAM_BYTES_OF(store, "r12", "r3") LAM_BYTES_OF(store, "lr", "r3") LAM_BYTES_OF(store, "r11", "r3") \
-    LAM_LIMITS_LOADED LAM_TWO_STORED("r9", "r12", LAM_STORE_2) LAM_TWO_STORED("r10", "lr", LAM_STORE_3) \
+    LAM_LIMITS_LOADED(at) LAM_TWO_STORED("r9", "r12", LAM_STORE_2) LAM_TWO_STORED("r10", "lr", LAM_STORE_3) \
     LAM_TWO_STORED("r8", "r11", LAM_TWO_1)
-#define LAM_LIMITED_2(store, before, between) \
+#define LAM_LIMITED_2(store, before, between, at) \
     before LAM_BYTES_OF(store, "r9", "r2") LAM_BYTES_OF(store, "r8", "r2") \
     between LAM_BYTES_OF(store, "r12", "r3") LAM_BYTES_OF(store, "r11", "r3") \
-    LAM_LIMITS_LOADED LAM_TWO_STORED("r9", "r12", LAM_STORE_2) LAM_TWO_STORED("r8", "r11", LAM_TWO_1)
-#define LAM_LIMITED_1(store, before, between) \
+    LAM_LIMITS_LOADED(at) LAM_TWO_STORED("r9", "r12", LAM_STORE_2) LAM_TWO_STORED("r8", "r11", LAM_TWO_1)
+#define LAM_LIMITED_1(store, before, between, at) \
     before LAM_BYTES_OF(store, "r8", "r2") between LAM_BYTES_OF(store, "r11", "r3") \
-    LAM_LIMITS_LOADED LAM_TWO_STORED("r8", "r11", LAM_TWO_1)
+    LAM_LIMITS_LOADED(at) LAM_TWO_STORED("r8", "r11", LAM_TWO_1)
 #define LAM_LIMITED_1W LAM_LIMITED_1
 #define LAM_LIMITED_2W LAM_LIMITED_2
 #define LAM_LIMITED_3W LAM_LIMITED_3
 #define LAM_PANEL_LIMITED_OF(pixels, wide, mode) \
-    LAM_PANEL_ASM(LAM_PIXELS_##pixels##wide, LAM_FIRST_##pixels##wide, LAM_NEXT_##pixels##wide, LAM_BYTES_##pixels##wide, \
-                  LAM_LIMITED_##pixels##wide(LAM_BYTE_##mode, LAM_BEFORE_##mode, LAM_BETWEEN_##mode), "32", \
+    LAM_PANEL_ASM(LAM_PIXELS_##pixels##wide, LAM_FIRST_##pixels##wide, LAM_PANEL_TURN_OF(LAM_NEXT_##pixels##wide), \
+                  LAM_BYTES_##pixels##wide, \
+                  LAM_LIMITED_##pixels##wide(LAM_BYTE_##mode, LAM_BEFORE_##mode, LAM_BETWEEN_##mode, "28"), "32", \
                   "ldr r7, [r0, #20]\n\tstr r7, [sp, #28]\n\t")
 #else
 static inline void lam_panel_limited_plain(const lam_panel_limited *panel, uint8_t *y, int32_t pixels, int wide, int mode)
 {
     const lam_panel *const own = &panel->panel;
     lam_panel_plain(own, y, pixels, wide, mode, LAM_PANEL_LIMITED);
-    for (int32_t p = 0; p < pixels; p++) {
-        for (int32_t o = 0; o < (own->channels & ~1); o++) {
-            uint8_t *const to = y + p * own->channels + o;
-            *to = lam_limited_byte(*to, panel->limits, LAM_PANEL_LIMITED);
-        }
-    }
+    lam_panel_limit(y, pixels, own->channels, own->channels & ~1, panel->limits);
 }
 
 #define LAM_IS_WIDE_ 0

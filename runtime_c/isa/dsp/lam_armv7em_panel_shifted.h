@@ -76,7 +76,8 @@ LAM_INLINE void lam_panel_odd_shifted(const lam_panel_shifted *panel, const uint
     "add.w r11, r11, r2\n\t"
 #define LAM_PANEL_MORE "ldrd r2, r3, [r0, #20]\n\tldr r4, [r0, #28]\n\tstrd r2, r3, [sp, #28]\n\tstr r4, [sp, #36]\n\t"
 #define LAM_PANEL_SHIFTED_OF(pixels, mode, type) \
-    LAM_PANEL_ASM(LAM_PIXELS_##pixels, LAM_MORE_##pixels LAM_NEXT_##pixels, LAM_NEXT_##pixels, LAM_BYTES_##pixels, \
+    LAM_PANEL_ASM(LAM_PIXELS_##pixels, LAM_MORE_##pixels LAM_NEXT_##pixels, LAM_PANEL_TURN_OF(LAM_NEXT_##pixels), \
+                  LAM_BYTES_##pixels, \
                   LAM_STORES_##pixels(LAM_BYTE_##mode, LAM_SATURATE_##type, LAM_BEFORE_##mode, LAM_BETWEEN_##mode), "40", \
                   LAM_PANEL_MORE)
 #else

@@ -135,6 +135,9 @@ def convolutions(mode: Mode, bits: int) -> Iterator[Case]:
         ("first", U8, strided, 9, 3, 5, 1),
         ("apart", S8, wide, 8, 5, 6, 1),
         ("deep", S8, same, 4, 72, 4, 1),
+        ("bounded", S8, same, 4, 6, 5, 1),
+        ("bounded_pointwise", U8, window(1), 5, 12, 4, 1),
+        ("eight_inputs", S8, window(1), 6, 8, 6, 1),
         ("depthwise", S8, same, 7, 9, 9, 9),
         ("depthwise_large", S8, same, 7, 8, 8, 8),
         ("depthwise_strided", U8, strided, 9, 16, 16, 16),
@@ -151,7 +154,9 @@ def convolutions(mode: Mode, bits: int) -> Iterator[Case]:
     ):
         depth, reach = c_in // groups, 500 if name == "depthwise_large" else 2**bits * 380
         reach *= 256 if dtype is S16 else 1
-        op = Conv2D(w, w, groups, 3 if dtype is U8 else A.zero_point, requant(mode, reach, c_out), S8, None)
+        step = requant(mode, reach, c_out)
+        step = replace(step, low=-14, high=63) if name.startswith("bounded") else step
+        op = Conv2D(w, w, groups, 3 if dtype is U8 else A.zero_point, step, S8, None)
         weights = few(bits, c_out, w.size, w.size, depth)
         yield Case(name, op, (t(dtype, 1, size, size, c_in), weights, ints(S32, c_out) >> 20))
     one, three = window(1), window(3, 1, 1, 1, 1)

@@ -33,6 +33,7 @@ from codegen.kernels.mve.common import (
     signed_bias,
     words,
 )
+from codegen.kernels.mve.groups import takes_raw
 from codegen.kernels.packed import nibbles
 from codegen.kernels.weighted import BYTES
 from codegen.ops import Conv2D, Dense
@@ -278,12 +279,6 @@ def _takes(made: Grouped, y: DType, requant: Requant) -> bool:
     return made.less is None or fit(-made.less * made.factors, 16)
 
 
-def _takes_raw(made: Grouped, k: MveOpenedContext) -> bool:
-    """Whether 8 is taken off with zero points: that fits 16 bits, and so do 16 inputs times 15."""
-    fits = made.less is not None and fit((_LOWER_MORE.max() - made.less) * made.factors, 16)
-    return fits and (k.size == CHUNK or k.lanes == LANES)
-
-
 def _context(node: NodeOf[Conv2D | Dense], made: Grouped, requant: Requant) -> MveOpenedContext:
     y, width = node.outs[0], row_pixels(node.outs[0].shape)
     size = CHUNK * next(n for n in _SIZES if made.block % (n * CHUNK) == 0)
@@ -301,7 +296,7 @@ def _context(node: NodeOf[Conv2D | Dense], made: Grouped, requant: Requant) -> M
         tail=width % _PIXELS if math.prod(y.shape[:-1]) == width else 0,
     )
     most = max(1, _SCRATCH_BYTES // (_KEPT_BYTES * (k.lanes + (k.sets > 1))))
-    return replace(k, zeros="RAW" if _takes_raw(made, k) else k.zeros, most=most)
+    return replace(k, zeros="RAW" if takes_raw(made, k.chunks, k.lanes) else k.zeros, most=most)
 
 
 def _stream(made: Grouped, requant: Requant, k: MveOpenedContext) -> Array:

@@ -21,8 +21,9 @@ from codegen.kernels import find_form
 from codegen.laws import differences, graph_of, make_project
 from codegen.ops import Dense, make_requant
 from codegen.target import load_target
-from tests.contract.case import S8, in_modes, ints, q, t
+from tests.contract.case import S8, U8, in_modes, ints, q, t
 from tests.contract.cases import packed
+from tests.contract.cases.packed import few, in_groups
 from tests.contract.test_x86_kernels import AVX512, BUILDS
 from tests.support.emulated import selftest_on
 from tests.support.onnx_files import onnx_model, ports_of
@@ -102,6 +103,36 @@ def test_many_pixels_share_weights_with_helium(inputs: int, tail: int, kind: str
 def test_many_pixels_share_weights_on_x86(inputs: int, pixels: int) -> None:
     form = form_of(f"single_groups_4_{inputs}", "host")
     assert (form.kernel, form.context.pixels) == ("x86_groups", pixels)
+
+
+@cache
+def beside() -> Graph:
+    """Layers of one pixel on x86 whose zero points lie beside factors: vectors that are filled, and others."""
+    shapes = ((64, 48, S8), (72, 40, U8), (144, 147, S8))
+    return graph_of(
+        [
+            in_groups("single", few(4, outputs, inputs), 16, bits=4, pixels=1, dtype=dtype, apart=True)
+            for inputs, outputs, dtype in shapes
+        ]
+    )
+
+
+def test_zero_points_lie_beside_factors_on_x86_where_sums_fit_16_bits() -> None:
+    """Of one pixel."""
+    found, others = (
+        [form.context for form in (find_form(graph.view(node), "host") for node in graph.nodes) if form]
+        for graph in (beside(), cases())
+    )
+    assert all(k.paired for k in found)
+    apart = [form for form in others if getattr(form, "apart", False) and hasattr(form, "paired")]
+    assert {(k.pixels == 1, k.paired) for k in apart} == {(True, True), (True, False), (False, False)}
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_zero_points_beside_factors_equal_golden(build: str, tmp_path: Path) -> None:
+    compiler, flags = BUILDS[build]
+    require_tool(compiler)
+    assert differences(beside(), make_project(beside(), tmp_path, "host"), compiler, flags) == []
 
 
 def dense(numbers: Array, block: int, x: DType = S8) -> NodeOf[Dense]:

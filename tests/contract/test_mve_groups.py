@@ -5,6 +5,7 @@ Sums in eight lanes and in four, zero points apart and as more groups, numbers w
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from codegen.ir.quant import Array
 from codegen.kernels import find_form
 from codegen.kernels.mve.groups import MveGroupsContext
 from codegen.target import load_target
+from tests.contract.case import Case
 from tests.contract.group_layers import check_in_plain_c, check_on_the_chip, contexts_of, layers, numbered
 from tests.contract.test_group_kernels import MOST, dense
 from tests.support.tools import require_tool
@@ -31,6 +33,7 @@ SHAPES = (
     (2, 512, 8, 64),
     (1, 120, 16, 64),
     (2, 80, 8, 16),
+    (2, 64, 8, 16),
 )
 
 
@@ -43,12 +46,22 @@ def least(n_out: int, n_in: int, block: int) -> Array:
 
 @cache
 def graph() -> Graph:
-    return numbered(layers(SHAPES, least))
+    return numbered([*layers(SHAPES, least), *map(large, layers(((2, 512, 8, 64), (2, 64, 8, 32)), least))])
+
+
+def large(case: Case) -> Case:
+    """The case with a first group whose factor 8 times leaves 16 bits: zero points take no 8 with them."""
+    x, weights, bias = case.ins
+    numbers = np.array(weights)
+    numbers[:, : case.block] = 0
+    numbers[:, 0] = 5000
+    return replace(case, ins=(x, numbers, bias))
 
 
 def test_every_form_is_among_the_cases() -> None:
     found: list[MveGroupsContext] = contexts_of(graph(), LEVEL, "mve_groups")
-    assert {(k.lanes, k.own) for k in found} == {(lanes, own) for lanes in (8, 4) for own in (0, 1, 2)}
+    forms = {(lanes, zeros) for lanes in (8, 4) for zeros in ("AROUND", "OWN", "FOLDED", "RAW", "RAW_FOLDED")}
+    assert {(k.lanes, k.zeros) for k in found} == forms
     assert {(k.lanes, k.in_lanes > k.lanes) for k in found} == {(8, False), (8, True), (4, False), (4, True)}
     assert {(k.chunks, k.rest > 0, k.each) for k in found} >= {(2, True, True), (2, False, False), (4, True, False)}
 

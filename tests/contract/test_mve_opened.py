@@ -34,14 +34,28 @@ SHAPES = (
     (11, 48, 8, 16),
     (7, 80, 5, 32),
 )
+FEW = (
+    (5, 300, 16, 32),
+    (6, 300, 20, 32),
+    (5, 104, 24, 32),
+    (6, 104, 20, 32),
+    (6, 40, 3, 32),
+    (5, 144, 136, 16),
+    (5, 320, 16, 64),
+    (6, 320, 8, 64),
+    (6, 112, 8, 16),
+)
+"""Those of one pixel and two behind four."""
 
 
 @cache
 def graph() -> Graph:
     found = layers(SHAPES)
     ranges = ((U8, 0, 255), (S8, -8, 7), (S8, 0, 127))
-    limited = [with_outputs(case, *ranges[i % len(ranges)]) for i, case in enumerate(found[:: len(SHAPES)])]
-    return numbered(found + limited)
+    few = layers(FEW)
+    kinds = [*found[:: len(SHAPES)], *few[:: len(FEW) - 1]]
+    limited = [with_outputs(case, *ranges[i % len(ranges)]) for i, case in enumerate(kinds)]
+    return numbered(found + few + limited)
 
 
 def with_outputs(case: Case, y: DType, low: int, high: int) -> Case:
@@ -67,6 +81,22 @@ def test_every_form_is_among_the_cases() -> None:
     assert {(k.parts > 2, k.sets > 1) for k in found} >= {(False, True), (True, True), (False, False)}
     assert any(k.aside for k in found)
     assert {(k.tail, k.chunks) for k in found} >= {(tail, chunks) for tail in (1, 2, 3) for chunks in (1, 2)}
+    assert any(k.tail == 1 and not k.few for k in found)
+
+
+def test_forms_of_one_pixel_and_two_are_among_the_cases() -> None:
+    found: list[MveOpenedContext] = [k for k in contexts_of(graph(), LEVEL, KERNEL, only(KERNEL)) if k.few]
+    zeros, bounds, both = ("AROUND", "OWN", "RAW"), ("S8", "U8", "WITHIN"), (False, True)
+    assert {(k.tail, k.lanes, k.sets > 1) for k in found} == {
+        (t, n, more) for t in (1, 2) for n in (4, 8) for more in both
+    }
+    assert {(k.tail, k.chunks, k.zeros) for k in found} >= {(t, 2, z) for t in (1, 2) for z in zeros}
+    assert {(k.tail, k.mode, k.each) for k in found} >= {
+        (t, mode, each) for t in (1, 2) for mode in MODES for each in both
+    }
+    assert {(k.tail, k.bounds) for k in found} == {(t, b) for t in (1, 2) for b in bounds}
+    assert {(k.tail, k.parts > 1, k.blocks % 2) for k in found} >= {(1, True, 0), (2, True, 0), (2, False, 1)}
+    assert any(k.aside for k in found)
 
 
 def test_they_equal_golden_in_plain_c(tmp_path: Path) -> None:

@@ -34,9 +34,12 @@ from codegen.records import record
 _SIGNED = replace(X86, signed=True)
 """The processor, as far as inputs have a sign."""
 _STEP, _BITS, _HALF = 8, 4, 8
+_PAIRED = "of each group, and times that what is added to its numbers: they are stored as so much less, without a sign"
 _STORED_LESS = "of each group, added to its numbers: they are stored as so much less, without a sign"
 _MOST_BLOCK = 1 << 15
 """Inputs of a group 16 times whose sum, its zero point's part with it, stays in 32 bits: products of 15 by 128 each."""
+_MOST_PAIRED = 128
+"""Inputs of a group whose sum fits 16 bits."""
 _SLACK = 8
 """Bytes behind the inputs that the last ones may be read with."""
 _SUMS = 30
@@ -51,7 +54,8 @@ class LanesGroupsContext(InGroups):
     """Literals of one layer: `n_in` inputs in groups of `size`, outputs in blocks of `block`; `one`: of one pixel.
 
     `pixels` by `vectors` are summed together, `chunk` pixels made at a time.  `words`: sums of groups fit 16 bits;
-    `copied`: inputs are brought to scratch, as they get a sign or the last ones are read with others.
+    `copied`: inputs are brought to scratch, as they get a sign or the last ones are read with others; `paired`: zero
+    points lie beside factors, as their products.
     """
 
     block: int
@@ -61,6 +65,7 @@ class LanesGroupsContext(InGroups):
     channels: int
     one: bool
     apart: bool
+    paired: bool
     words: bool
     copied: bool
     rq: LanesRequant
@@ -76,8 +81,15 @@ class LanesGroupsContext(InGroups):
         return -(-self.rest // _STEP)
 
     @property
+    def begins(self) -> bool:
+        """Whether sums begin with zero points."""
+        return self.apart and not self.paired
+
+    @property
     def begin_times(self) -> int:
         """What a group begins with, of the sum of its inputs: 16 times as much of one pixel (lam_lanes_groups.h)."""
+        if self.paired:
+            return 1
         return (1 if self.apart else -_HALF) * (16 if self.pixels == 1 else 1)
 
     @property
@@ -97,7 +109,7 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     size = k.channels * (k.whole * k.steps + k.rest_steps) * 4
     params = (
         *sum_fields(_SIGNED, sums),
-        Field("factors", _by_blocks(made.factors, k).astype(np.int16)),
+        Field("factors", _factors(made, k), about=_PAIRED if k.paired else ""),
         *_less_fields(made, k),
         Field.later("weights", np.uint8, size, lambda: _packed(made, k), _ORDER, alignment=LINE),
     )
@@ -121,6 +133,7 @@ def _context(node: NodeOf[Conv2D | Dense], made: Grouped) -> LanesGroupsContext:
         one=y.elements == channels,
         size=made.block,
         apart=made.less is not None,
+        paired=pixels == 1 and _pairs(made),
         words=made.fits_halves,
         copied=x.dtype is not DType.S8 or n_in % _STEP > 0,
         rq=lanes_requant(_SIGNED, made.sums, few=False),
@@ -146,8 +159,24 @@ _ORDER = "in the order of lam_lanes_groups.h"
 _COPIED = ("lam_lanes_vector.h",)
 
 
+def _pairs(made: Grouped) -> bool:
+    """Whether sums of numbers without a sign, of inputs, and zero points times factors fit 16 bits."""
+    if made.less is None or made.block > _MOST_PAIRED:
+        return False
+    products, most = np.abs((made.less - _HALF) * made.factors), DType.S16.high
+    return int(products.max()) <= most and made.signed_reach(made.block, _HALF) <= most
+
+
+def _factors(made: Grouped, k: LanesGroupsContext) -> Array:
+    """The factors, and beside each its zero point times it, where these lie there."""
+    factors = _by_blocks(made.factors, k)
+    if k.paired and made.less is not None:
+        factors = np.stack([factors, _by_blocks((made.less - _HALF) * made.factors, k)], axis=1).reshape(-1)
+    return factors.astype(np.int16)
+
+
 def _less_fields(made: Grouped, k: LanesGroupsContext) -> tuple[Field, ...]:
-    if made.less is None:
+    if made.less is None or k.paired:
         return ()
     return (Field("w_shift", _by_blocks(made.less - _HALF, k).astype(np.int8), about=_STORED_LESS),)
 

@@ -9,6 +9,8 @@ groups at a time where they fit 16 bits, else of four, as of few groups, whose f
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from codegen.ir.form import Field, Mix, Scratch
@@ -20,8 +22,10 @@ from codegen.kernels.groups import Grouped, grouped
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.mve.common import (
     CHUNK,
+    LANES,
     MVE,
     factor_fields,
+    fit,
     form_of,
     is_fast,
     lane_factors,
@@ -37,10 +41,8 @@ from codegen.records import record
 _BLOCK = 8
 _SIZES = (4, 2, 1)
 """Vectors of a group."""
-_TURNS = (4, 2, 1)
-"""Groups of a turn of the loop."""
-_LESS_BYTES = 20
-"""What is kept of a group."""
+_TURNS = (8, 4, 2, 1)
+"""Groups of a turn of the loop, of as many vectors at most, or of four groups."""
 _FOURS = np.arange(_BLOCK).reshape(2, -1).T.reshape(-1)
 """Channels of a block, the first one and that of which it has the lower bits, and so on."""
 _HALF = 8
@@ -52,13 +54,14 @@ _MOST_FILLED = 5 / 4
 class MveGroupsContext:
     """Literals of one layer: `inputs` of a pixel, in groups of `chunks` vectors; `copied` to scratch.
 
-    `each`: channels have factors of their own to requantize by; `apart`: groups have zero points; `halves`: sums of
-    groups fit 16 bits.
+    `each`: channels have factors of their own to requantize by; `apart`: groups have zero points, and `raw`: 8 is
+    taken off with them; `halves`: sums of groups fit 16 bits.
     """
 
     mode: str
     each: bool
     apart: bool
+    raw: bool
     flip: int
     copied: bool
     inputs: int
@@ -84,17 +87,13 @@ class MveGroupsContext:
     @property
     def turn(self) -> int:
         """Groups of a turn of the loop."""
-        return next(turn for turn in _TURNS if self.whole % turn == 0)
+        most = max(_TURNS[0] // self.chunks, _TURNS[1])
+        return next(turn for turn in _TURNS if turn <= most and self.whole % turn == 0)
 
     @property
     def turns(self) -> int:
         """Turns of the loop."""
         return self.whole // self.turn
-
-    @property
-    def before_last(self) -> int:
-        """Whole groups before those of the last turn."""
-        return (self.turns - 1) * self.turn
 
     @property
     def most(self) -> int:
@@ -112,9 +111,17 @@ class MveGroupsContext:
         return self.apart and self.most <= self.lanes
 
     @property
-    def own(self) -> int:
+    def own(self) -> bool:
+        """Whether zero points have products of their own."""
+        return self.apart and not self.folds
+
+    @property
+    def zeros(self) -> str:
         """How the assembly calls that."""
-        return 2 if self.folds else int(self.apart)
+        if not self.apart:
+            return "AROUND"
+        raw = "RAW" if self.raw else ""
+        return "_".join(filter(None, (raw, "FOLDED"))) if self.folds else raw or "OWN"
 
     @property
     def in_lanes(self) -> int:
@@ -155,7 +162,7 @@ class MveGroupsContext:
     def block_words(self) -> int:
         """Words of the stream per block of channels."""
         weights = CHUNK * (self.whole * self.chunks + self.rest)
-        factors = _BLOCK // 2 * self.in_lanes * (2 if self.own == 1 else 1)
+        factors = _BLOCK // 2 * self.in_lanes * (2 if self.own else 1)
         return weights + _BLOCK + factors + (10 if self.each else 0)
 
     @property
@@ -170,8 +177,8 @@ class MveGroupsContext:
 
     @property
     def sums_at(self) -> int:
-        """Bytes of scratch before the sums of groups: behind inputs, and what is taken off."""
-        return self.less_at + _LESS_BYTES * self.groups
+        """Bytes of scratch before the sums of groups: behind inputs."""
+        return self.filled if self.copied else 0
 
     @property
     def sums_words(self) -> int:
@@ -189,19 +196,30 @@ class MveGroupsContext:
         return _BLOCK * self.whole
 
     @property
+    def sums_bytes(self) -> int:
+        """What these take, and a word behind them."""
+        return 4 * (self.sums_words + 1)
+
+    @property
     def inputs_at(self) -> int:
         """Bytes of scratch before the sums of inputs where they are apart."""
-        return self.sums_at + 4 * self.sums_words
+        return self.sums_at + self.sums_bytes
+
+    @property
+    def inputs_times(self) -> int:
+        """How many times the sums of inputs are kept there: as what is taken off sums, or once, or not at all."""
+        return int(self.own) or (0 if self.apart and self.raw else _HALF)
+
+    @property
+    def inputs_t(self) -> str:
+        """The type of these."""
+        return "int16_t" if self.own else "uint16_t" if self.lanes == _BLOCK else "int32_t"
 
     @property
     def inputs_bytes(self) -> int:
-        """Bytes of these, 16 bits per group, up to the lanes."""
-        return 2 * self.in_lanes if self.own == 1 else 0
-
-    @property
-    def less_at(self) -> int:
-        """Bytes of scratch before what is taken off."""
-        return self.filled if self.copied else 0
+        """Bytes of these, up to the lanes."""
+        size = 4 if self.inputs_t == "int32_t" else 2
+        return size * self.in_lanes if self.inputs_times else 0
 
 
 def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
@@ -212,9 +230,8 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     if -(-k.c_out // _BLOCK) * _BLOCK > _MOST_FILLED * k.c_out or not k.whole:
         return None
     scratch = (
-        Scratch("inputs", k.less_at),
-        Scratch("less", _LESS_BYTES * k.groups),
-        Scratch("sums", 4 * k.sums_words),
+        Scratch("inputs", k.sums_at),
+        Scratch("sums", k.sums_bytes),
         Scratch("sums_of_inputs", k.inputs_bytes),
     )
     stream = Field.later("stream", np.int32, k.words, lambda: _stream(made, requant, k))
@@ -226,9 +243,9 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
 
 def _mix(k: MveGroupsContext) -> Mix:
     """What a pixel takes: counted in the assembly, and in the disassembly of what is around it."""
-    sums = 17 * (k.whole * k.chunks + k.rest) + 2 * (k.groups + k.turns)
-    lanes = (34 + 17 * (k.own == 1)) * k.in_lanes // k.lanes
-    blocks = -(-k.c_out // _BLOCK) * (sums + lanes + 32)
+    sums = 17 * (k.whole * k.chunks + k.rest) + k.groups + 2 * k.turns
+    lanes = (34 + 17 * k.own + 5 * (k.inputs_times == _HALF)) * k.in_lanes // k.lanes
+    blocks = -(-k.c_out // _BLOCK) * (sums + lanes + 36)
     return Mix(other=blocks + (12 + 3 * k.chunks) * k.groups + 30 + 3 * k.copied * k.filled // CHUNK)
 
 
@@ -237,10 +254,13 @@ def _takes(made: Grouped, y: DType, requant: Requant) -> bool:
     sums = made.sums
     if sums.x not in BYTES or y not in BYTES or not made.bits or made.block % CHUNK or not is_fast(requant):
         return False
-    if made.less is None:
-        return True
-    products = made.less * made.factors
-    return bool(products.min() >= DType.S16.low and products.max() <= DType.S16.high)
+    return made.less is None or fit(made.less * made.factors, 16)
+
+
+def takes_raw(made: Grouped, chunks: int, lanes: int) -> bool:
+    """Whether 8 is taken off with zero points: that fits 16 bits, and so do 16 inputs times 15."""
+    fits = made.less is not None and fit((made.less - _HALF) * made.factors, 16)
+    return fits and (chunks == 1 or lanes == LANES)
 
 
 def _vectors(block: int) -> int:
@@ -250,10 +270,11 @@ def _vectors(block: int) -> int:
 
 def _context(node: NodeOf[Conv2D | Dense], made: Grouped, requant: Requant) -> MveGroupsContext:
     inputs, unsigned, chunks = node.ins[0].shape[-1], made.sums.x is DType.U8, _vectors(made.block)
-    return MveGroupsContext(
+    k = MveGroupsContext(
         mode=form_of(requant),
         each=requant.per_channel,
         apart=made.less is not None,
+        raw=False,
         flip=0x80 if unsigned else 0,
         copied=unsigned or inputs % CHUNK > 0,
         inputs=inputs,
@@ -261,12 +282,13 @@ def _context(node: NodeOf[Conv2D | Dense], made: Grouped, requant: Requant) -> M
         chunks=chunks,
         halves=made.signed_reach(chunks * CHUNK) <= DType.S16.high,
     )
+    return replace(k, raw=takes_raw(made, chunks, k.lanes))
 
 
 def _stream(made: Grouped, requant: Requant, k: MveGroupsContext) -> Array:
     numbers, factors = padded(padded(made.numbers, _BLOCK), CHUNK, axis=1), _cut(made, made.factors, k)
     bias = padded(signed_bias(made.sums), _BLOCK).reshape(-1, _BLOCK)
-    zeros = None if made.less is None else _cut(made, made.less, k) * factors
+    zeros = None if made.less is None else (_cut(made, made.less, k) - _taken_off(k)) * factors
     if zeros is not None and k.folds:
         factors, zeros = np.concatenate([factors, zeros], axis=1), None
     by_lanes = _by_lanes(factors, k.lanes)[:, :, _FOURS]
@@ -275,6 +297,12 @@ def _stream(made: Grouped, requant: Requant, k: MveGroupsContext) -> Array:
     of_groups = words(by_lanes.astype("<i2")).reshape(len(bias), -1)
     parts = (_pairs(numbers), bias, of_groups, *_own_factors(requant, k))
     return np.ascontiguousarray(np.concatenate(parts, axis=1)).reshape(-1)
+
+
+def _taken_off(k: MveGroupsContext) -> Array:
+    """What is taken off the numbers of each channel with its zero points, [channels, 1]."""
+    lower = np.arange(-(-k.c_out // _BLOCK) * _BLOCK) % _BLOCK < _BLOCK // 2
+    return (_HALF * k.raw * lower)[:, None]
 
 
 def _cut(made: Grouped, groups: Array, k: MveGroupsContext) -> Array:

@@ -33,6 +33,7 @@ from codegen.kernels.mve.common import (
     signed_bias,
     words,
 )
+from codegen.kernels.mve.groups import takes_raw
 from codegen.kernels.packed import nibbles
 from codegen.kernels.weighted import BYTES
 from codegen.ops import Conv2D, Dense
@@ -72,9 +73,20 @@ class MveOpenedContext(InGroups):
     tail: int
 
     @property
+    def few(self) -> str:
+        """How the form of the pixels behind the last four is called that makes more channels of fewer pixels."""
+        even = self.part % 2 == self.last_blocks % 2 == 0
+        return "_few" if self.tail == 2 or (self.tail == 1 and even) else ""
+
+    @property
     def apart(self) -> bool:
         """Whether groups have zero points."""
         return self.zeros != "AROUND"
+
+    @property
+    def around(self) -> bool:
+        """Whether 8 times the sums of inputs is taken off sums."""
+        return self.zeros != "RAW"
 
     @property
     def sign(self) -> str:
@@ -150,7 +162,9 @@ class MveOpenedContext(InGroups):
     def part(self) -> int:
         """Blocks of a part but the last; there are two parts where channels fill no block, and some are made twice."""
         least = 2 if self.c_out % LANES and not self.aside else 1
-        return -(-self.blocks // max(least, -(-self.blocks // self.most)))
+        part = -(-self.blocks // max(least, -(-self.blocks // self.most)))
+        # of one pixel two blocks are made at a time
+        return part + (self.tail == 1 and part % 2 == 1 and part < min(self.most, self.blocks - 1))
 
     @property
     def parts(self) -> int:
@@ -250,20 +264,36 @@ def _fit_tile(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     stream = Field.later("stream", np.int32, k.blocks * k.block_words, lambda: _stream(made, requant, k))
     params = (stream, *factor_fields(requant), range_field(requant.zero_point, requant.low, requant.high))
     why = f"Helium, 4 pixels, 4 outputs, {made.said}"
-    return Fit(k, params, scratch, why, mix=_mix(k, row_pixels(node.outs[0].shape)), tiles=_fit_tile)
+    headers = ("lam_mve_opened_few.h",) if k.few else ()
+    mix = _mix(k, row_pixels(node.outs[0].shape))
+    return Fit(k, params, scratch, why, headers=headers, mix=mix, tiles=_fit_tile)
 
 
 def _mix(k: MveOpenedContext, width: int) -> Mix:
     """What a row takes: counted in the assembly, and in the disassembly of what is around it."""
     fours, left = divmod(width, _PIXELS)
-    return Mix(other=fours * _taken(k, _PIXELS) + (_taken(k, k.tail or _PIXELS) if left else 0) + 50)
+    behind = _few_taken(k, k.tail) if k.few else _taken(k, k.tail or _PIXELS)
+    return Mix(other=fours * _taken(k, _PIXELS) + (behind if left else 0) + 50)
+
+
+def _groups_taken(k: MveOpenedContext, pixels: int) -> int:
+    """What groups take of so many pixels beside their channels."""
+    return (20 + 2 * k.around + (2 * pixels + 6) * k.apart) * k.groups + (2 + (k.flip > 0)) * pixels * k.vectors
+
+
+def _few_taken(k: MveOpenedContext, pixels: int) -> int:
+    """What one pixel or two take, of which as many more channels are made at a time."""
+    twos = _PIXELS // pixels
+    sums = (8 + 2 * twos) * k.vectors + (2 + k.around + (pixels == 1)) * k.groups
+    sets = (24 + 2 * twos + (2 + twos * (1 + 3 * pixels)) * k.apart) * k.sets
+    outputs = 36 + 4 * k.each + (3 + 8 * (k.sets - 1) if k.sets > 1 else 0)
+    return k.blocks * pixels * (sums + sets + outputs) // 2 + k.parts * (_groups_taken(k, pixels) + 24 * k.sets + 50)
 
 
 def _taken(k: MveOpenedContext, pixels: int) -> int:
     """What so many pixels take that are made together."""
-    around, all_pixels = k.zeros != "RAW", pixels == _PIXELS
-    groups = (20 + 2 * around + (2 * pixels + 6) * k.apart) * k.groups
-    groups += (2 + (k.flip > 0)) * pixels * k.vectors + 4 * all_pixels * (k.vectors - k.groups)
+    around, all_pixels = k.around, pixels == _PIXELS
+    groups = _groups_taken(k, pixels) + 4 * all_pixels * (k.vectors - k.groups)
     two = (2 * pixels + 2) * k.vectors + 2 * all_pixels * (k.vectors - k.groups) + (1 + around) * k.groups
     sets = (2 + 6 * pixels + (3 + 3 * pixels) * k.apart) * k.sets
     outputs = 16 + 3 * k.each + (3 + 8 * (k.sets - 1) if k.sets > 1 else 0)
@@ -276,12 +306,6 @@ def _takes(made: Grouped, y: DType, requant: Requant) -> bool:
     if made.sums.x not in BYTES or y not in BYTES or not made.bits or made.block % CHUNK or not is_fast(requant):
         return False
     return made.less is None or fit(-made.less * made.factors, 16)
-
-
-def _takes_raw(made: Grouped, k: MveOpenedContext) -> bool:
-    """Whether 8 is taken off with zero points: that fits 16 bits, and so do 16 inputs times 15."""
-    fits = made.less is not None and fit((_LOWER_MORE.max() - made.less) * made.factors, 16)
-    return fits and (k.size == CHUNK or k.lanes == LANES)
 
 
 def _context(node: NodeOf[Conv2D | Dense], made: Grouped, requant: Requant) -> MveOpenedContext:
@@ -301,7 +325,7 @@ def _context(node: NodeOf[Conv2D | Dense], made: Grouped, requant: Requant) -> M
         tail=width % _PIXELS if math.prod(y.shape[:-1]) == width else 0,
     )
     most = max(1, _SCRATCH_BYTES // (_KEPT_BYTES * (k.lanes + (k.sets > 1))))
-    return replace(k, zeros="RAW" if _takes_raw(made, k) else k.zeros, most=most)
+    return replace(k, zeros="RAW" if takes_raw(made, k.chunks, k.lanes) else k.zeros, most=most)
 
 
 def _stream(made: Grouped, requant: Requant, k: MveOpenedContext) -> Array:

@@ -9,7 +9,8 @@
  * channels (the last one has the rest), each group, each eight inputs, [channel][4], the second four in the upper halves of
  * bytes; zeros where there are no inputs.  Of several pixels weights are taken apart once.  Of one pixel products with upper
  * halves are 16 times theirs: they are summed first, from 16 times what a group begins with, and shifted back before those
- * with lower halves follow.
+ * with lower halves follow.  Where a pixel's sums fit 16 bits as numbers without a sign make them, zero points lie beside factors, as
+ * their products: sums of inputs stand above these sums, and both are added at once.
  */
 #ifndef LAM_LANES_GROUPS_H
 #define LAM_LANES_GROUPS_H
@@ -29,17 +30,18 @@
  *   channels         output channels
  *   whole, steps     groups, and the eights of inputs of each
  *   rest             eights of inputs of one more group, or 0
- *   apart            whether groups have zero points
+ *   apart            whether groups have zero points that sums begin with
+ *   paired           whether they have those that lie beside factors: of one pixel
  *   words            whether sums of groups fit 16 bits
  */
 typedef struct lam_lanes_groups {
     int32_t inputs, block, pixels, vectors, channels, whole, steps, rest;
-    int apart, words, mode, per_channel, saturates, type;
+    int apart, paired, words, mode, per_channel, saturates, type;
 } lam_lanes_groups;
 
 /* One layer's parameters: `group` has the factors of a block's channels group by group, and `less` what is added to
  * weights as they are stored.  `sums`: of each pixel's groups the sum of inputs, times -8 where groups have no zero points;
- * all 16 times where there is one pixel. */
+ * all 16 times where there is one pixel, but for `paired`, where two numbers stand for a factor: it, and what is added to weights times it. */
 typedef struct lam_lanes_grouped {
     const uint8_t *weights;
     const int32_t *bias;
@@ -91,6 +93,34 @@ static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_add_scaled(lam_lanes_v tota
 #endif
     }
     return lam_lanes_add(total, lam_lanes_mul(sum, factor));
+}
+
+/* To `total` sums of 16 bits times factors, and `inputs` times what lies beside these, of `count` channels. */
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_add_paired(lam_lanes_v total, lam_lanes_v sum, int32_t inputs,
+                                                                const int16_t *factors, int32_t count)
+{
+#if LAM_LANES_AVX512
+    const lam_lanes_v both = _mm512_mask_mov_epi16(sum, (__mmask32)0xAAAAAAAAu, _mm512_set1_epi16((int16_t)inputs));
+#if !defined(__clang__)
+    if (count == 16) {
+        typedef struct lam_lanes_bytes {
+            uint8_t byte[64];
+        } lam_lanes_bytes;
+        __asm__("vpdpwssd\t{%2, %1, %0|%0, %1, %2}"
+                : "+v"(total)
+                : "v"(both), "m"(*(const lam_lanes_bytes *)(const void *)factors));
+        return total;
+    }
+#endif
+    return lam_lanes_add_scaled(total, both, lam_lanes_load(factors, count), 1);
+#else
+    const lam_lanes_v factor = lam_lanes_load(factors, count);
+    LAM_LANES_UNROLL
+    for (int i = 0; i < 2; i++) {
+        sum.h[i] = _mm256_blend_epi16(sum.h[i], _mm256_set1_epi16((int16_t)inputs), 0xAA);
+    }
+    return lam_lanes_add_scaled(total, sum, factor, 1);
+#endif
 }
 
 /* acc + w0 * x0 + .. + w3 * x3 in every lane, x the four signed bytes at that place, and w unsigned ones. */
@@ -171,7 +201,7 @@ static inline LAM_LANES_ALWAYS lam_lanes_at lam_lanes_groups_at(lam_lanes_groups
     from.x += 8 * s.steps * groups;
     from.w += 4 * width * s.steps * groups;
     from.begin += groups;
-    from.own += width * groups;
+    from.own += (s.paired ? 2 : 1) * width * groups;
     from.less = s.apart ? from.less + width * groups : NULL;
     return from;
 }
@@ -187,7 +217,7 @@ static inline LAM_LANES_ALWAYS void lam_lanes_groups_one(lam_lanes_groups s, lam
         const lam_lanes_v more = s.apart ? lam_lanes_load_s8(from.less + 16 * v, v + 1 < vectors ? 16 : last) : lam_lanes_splat(0);
         LAM_LANES_UNROLL
         for (int32_t p = 0; p < pixels; p++) {
-            const lam_lanes_v first = lam_lanes_splat(from.begin[p * lam_lanes_groups_count(s)]);
+            const lam_lanes_v first = lam_lanes_splat(s.paired ? 0 : from.begin[p * lam_lanes_groups_count(s)]);
             sum[p][v] = s.apart ? lam_lanes_mul(more, first) : first;
         }
     }
@@ -203,6 +233,14 @@ static inline LAM_LANES_ALWAYS void lam_lanes_groups_one(lam_lanes_groups s, lam
                 }
             }
         }
+    }
+    if (s.paired) {
+        LAM_LANES_UNROLL
+        for (int32_t v = 0; v < vectors; v++) {
+            const int32_t count = v + 1 < vectors ? 16 : last;
+            total[0][v] = lam_lanes_add_paired(total[0][v], sum[0][v], from.begin[0], from.own + 32 * v, count);
+        }
+        return;
     }
     LAM_LANES_UNROLL
     for (int32_t v = 0; v < vectors; v++) {
@@ -227,7 +265,7 @@ static inline LAM_LANES_ALWAYS void lam_lanes_groups_part(lam_lanes_groups s, in
     from.x = x;
     from.w = w;
     from.begin = layer.sums;
-    from.own = layer.group + place;
+    from.own = layer.group + (s.paired ? 2 : 1) * place;
     from.less = s.apart ? layer.less + place : NULL;
     LAM_LANES_UNROLL
     for (int32_t v = 0; v < vectors; v++) {
@@ -283,14 +321,18 @@ static inline void lam_lanes_groups_vector(lam_lanes_groups s, int32_t count, co
         uint32_t sums = (uint32_t)layer.bias[channel + i];
         for (int32_t g = 0; g < lam_lanes_groups_count(s); g++) {
             const int32_t steps = g < s.whole ? s.steps : s.rest, own = place + g * width + i;
-            int32_t sum = layer.sums[g] * (s.apart ? layer.less[own] : 1) / (s.pixels == 1 ? 16 : 1);
+            int32_t sum = s.paired ? 0 : layer.sums[g] * (s.apart ? layer.less[own] : 1) / (s.pixels == 1 ? 16 : 1);
             for (int32_t k = 0; k < steps; k++, at_x += 8, at_w += 4 * width) {
                 for (int32_t j = 0; j < 8; j++) {
                     const int32_t input = (int32_t)(at_x[j] ^ 0x80u) - 128;
                     sum += input * (j < 4 ? at_w[j] & 15 : at_w[j - 4] >> 4);
                 }
             }
-            sums += (uint32_t)sum * (uint32_t)(int32_t)layer.group[own];
+            if (s.paired) {
+                sums += (uint32_t)(sum * layer.group[2 * own] + layer.sums[g] * layer.group[2 * own + 1]);
+            } else {
+                sums += (uint32_t)sum * (uint32_t)(int32_t)layer.group[own];
+            }
         }
         total[i] = (int32_t)sums;
     }

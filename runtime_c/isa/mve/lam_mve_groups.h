@@ -8,8 +8,8 @@
  * The products with whole bytes are then 16 times the latter's sum, plus the former's and 8 times the inputs' sum.
  *
  * A block's sums of each group are kept in memory, and taken from there one channel after another, of as many groups as
- * there are lanes: eight where all sums fit 16 bits, else four.  One product of vectors by their factors adds them to the
- * channel's total.
+ * there are lanes: eight where all sums fit 16 bits, else four.  The parts that are not a channel's own are taken off there.  One
+ * product of vectors by their factors adds them to the channel's total.
  *
  * A block of the stream:
  *
@@ -18,6 +18,7 @@
  *   as many groups as lanes    for each of channels 0, 4, 1, 5, 2, 6, 3 and 7 the factors, 16 bits each; where groups have zero
  *                              points, then for each channel in order their products with factors; where there are lanes
  *                              left for these, they are the factors of as many more groups, whose sums are those of inputs
+ *                              (8 times the factors are taken off them of channels 0 to 3 where that is not done to sums)
  *   2 times                    4 words of multipliers and one of shifts, where each channel has its own
  */
 #ifndef LAM_MVE_GROUPS_H
@@ -28,7 +29,7 @@
 /* What one call works on.  The assembly knows the order. */
 typedef struct {
     const int8_t *x;          /* whole chunks */
-    const int32_t *less;      /* of each group five words: lam_mve_groups_put */
+    const int8_t *rest;       /* those behind whole groups */
     int32_t *sums;            /* of each group eight words, in as many as lanes: what the blocks keep */
     uint8_t *y;               /* outputs, at the first channel of the first block; it goes on */
     const int32_t *w;         /* the first block */
@@ -37,10 +38,10 @@ typedef struct {
     int32_t zero_point;       /* of the output */
     int32_t low;              /* least output value less zero_point */
     int32_t high;             /* greatest output value less zero_point */
-    const int32_t *sums_end;  /* behind the last groups of these */
+    int32_t *sums_end;        /* behind the last groups of these: a word of the assembly's */
     int32_t multiplier;       /* of all channels, where they share it */
     int32_t shift;            /* the same */
-    const int16_t *inputs;    /* of each group the sum of its inputs, zeros up to the lanes; where `own` is 1 */
+    const void *inputs;       /* of each group the sum of its inputs, zeros up to the lanes: in 16 bits, or 8 times that as large as lanes */
 } lam_mve_groups_job;
 
 #if LAM_MVE
@@ -56,43 +57,42 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_groups_job) == 56, mve_groups_job_is_14_words);
     LAM_MVE_GROUPS_TWO(product, "r6", "lr")
 #define LAM_MVE_GROUPS_TWO(product, both, upper) \
     "vldrw.32 q1, [r5], #16\n" \
-    "vmladava.s8 " both ", q0, q1\n" \
+    product ".s8 " both ", q0, q1\n" \
     "vshr.s8 q1, q1, #4\n" \
     product ".s8 " upper ", q0, q1\n"
-/* A group: sums of whole bytes begin with what is taken off.  `tested`: what becomes of whether turns are left, in lr. */
-#define LAM_MVE_GROUPS_FIRST(tested) "ldm r3!, {r0, r2, r4, r6, lr}\n" tested LAM_MVE_GROUPS_CHUNK("vmladav")
+#define LAM_MVE_GROUPS_FIRST LAM_MVE_GROUPS_CHUNK("vmladav")
 #define LAM_MVE_GROUPS_MORE LAM_MVE_GROUPS_CHUNK("vmladava")
-#define LAM_MVE_GROUPS_1(tested) LAM_MVE_GROUPS_FIRST(tested) LAM_MVE_GROUPS_TAKEN
-#define LAM_MVE_GROUPS_2(tested) LAM_MVE_GROUPS_FIRST(tested) LAM_MVE_GROUPS_MORE LAM_MVE_GROUPS_TAKEN
-#define LAM_MVE_GROUPS_3(tested) LAM_MVE_GROUPS_FIRST(tested) LAM_MVE_GROUPS_MORE LAM_MVE_GROUPS_MORE LAM_MVE_GROUPS_TAKEN
-#define LAM_MVE_GROUPS_4(tested) \
-    LAM_MVE_GROUPS_FIRST(tested) LAM_MVE_GROUPS_MORE LAM_MVE_GROUPS_MORE LAM_MVE_GROUPS_MORE LAM_MVE_GROUPS_TAKEN
-#define LAM_MVE_GROUPS_0(tested) ""
+#define LAM_MVE_GROUPS_0 ""
+#define LAM_MVE_GROUPS_1 LAM_MVE_GROUPS_FIRST LAM_MVE_GROUPS_TAKEN
+#define LAM_MVE_GROUPS_2 LAM_MVE_GROUPS_FIRST LAM_MVE_GROUPS_MORE LAM_MVE_GROUPS_TAKEN
+#define LAM_MVE_GROUPS_3 LAM_MVE_GROUPS_FIRST LAM_MVE_GROUPS_MORE LAM_MVE_GROUPS_MORE LAM_MVE_GROUPS_TAKEN
+#define LAM_MVE_GROUPS_4 \
+    LAM_MVE_GROUPS_FIRST LAM_MVE_GROUPS_MORE LAM_MVE_GROUPS_MORE LAM_MVE_GROUPS_MORE LAM_MVE_GROUPS_TAKEN
 
 /* Eight sums to memory. */
 #define LAM_MVE_GROUPS_TAKEN "stm r9!, {r0, r2, r4, r6, r8, r10, r12, lr}\n"
 
 /* Of groups in lanes the sums of a channel and of the one four further, which r1 and q4 and q5 have the places of, by their
- * factors to both totals; r1 goes on by `step`, and r9 is -16. */
-#define LAM_MVE_GROUPS_LANES(total, further, step, read, load, bytes, type) \
+ * factors to both totals; r1 goes on by `step`, and r9 is -16.  `off`: 8 times the sums of inputs are taken off. */
+#define LAM_MVE_GROUPS_LANES(total, further, step, read, load, bytes, type, off) \
     read " q0, [r1, q4]\n" \
     read " q1, [r1, q5]\n" \
     load " q2, [r5], #" bytes "\n" \
-    "vmla." type " q0, q1, r9\n" \
-    load " q3, [r5], #" bytes "\n" \
-    "add r1, r1, #" step "\n" \
+    "vmla." type " q0, q1, r9\n" off \
     "vmladava." type " " total ", q0, q2\n" \
-    "vmladava." type " " further ", q1, q3\n"
-#define LAM_MVE_GROUPS_IN_8(total, further, step) \
-    LAM_MVE_GROUPS_LANES(total, further, step, "vldrh.u16", "vldrh.16", "16", "s16")
-#define LAM_MVE_GROUPS_IN_4(total, further, step) \
-    LAM_MVE_GROUPS_LANES(total, further, step, "vldrw.u32", "vldrh.s32", "8", "s32")
-#define LAM_MVE_GROUPS_ALL_8 \
-    LAM_MVE_GROUPS_IN_8("r0", "r8", "4") LAM_MVE_GROUPS_IN_8("r2", "r10", "4") \
-    LAM_MVE_GROUPS_IN_8("r4", "r12", "4") LAM_MVE_GROUPS_IN_8("r6", "lr", "244")
-#define LAM_MVE_GROUPS_ALL_4 \
-    LAM_MVE_GROUPS_IN_4("r0", "r8", "4") LAM_MVE_GROUPS_IN_4("r2", "r10", "4") \
-    LAM_MVE_GROUPS_IN_4("r4", "r12", "4") LAM_MVE_GROUPS_IN_4("r6", "lr", "116")
+    load " q2, [r5], #" bytes "\n" \
+    "add r1, r1, #" step "\n" \
+    "vmladava." type " " further ", q1, q2\n"
+#define LAM_MVE_GROUPS_IN_8(total, further, step, off) \
+    LAM_MVE_GROUPS_LANES(total, further, step, "vldrh.u16", "vldrh.16", "16", "s16", off("16"))
+#define LAM_MVE_GROUPS_IN_4(total, further, step, off) \
+    LAM_MVE_GROUPS_LANES(total, further, step, "vldrw.u32", "vldrh.s32", "8", "s32", off("32"))
+#define LAM_MVE_GROUPS_ALL_8(off) \
+    LAM_MVE_GROUPS_IN_8("r0", "r8", "4", off) LAM_MVE_GROUPS_IN_8("r2", "r10", "4", off) \
+    LAM_MVE_GROUPS_IN_8("r4", "r12", "4", off) LAM_MVE_GROUPS_IN_8("r6", "lr", "244", off)
+#define LAM_MVE_GROUPS_ALL_4(off) \
+    LAM_MVE_GROUPS_IN_4("r0", "r8", "4", off) LAM_MVE_GROUPS_IN_4("r2", "r10", "4", off) \
+    LAM_MVE_GROUPS_IN_4("r4", "r12", "4", off) LAM_MVE_GROUPS_IN_4("r6", "lr", "116", off)
 /* These places, in bytes behind r1; r0 is 0 and r2 is 16. */
 #define LAM_MVE_GROUPS_PLACES(bits) \
     "vidup.u" bits " q4, r0, #8\n" \
@@ -101,10 +101,26 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_groups_job) == 56, mve_groups_job_is_14_words);
 #define LAM_MVE_GROUPS_PLACES_8 LAM_MVE_GROUPS_PLACES("16")
 #define LAM_MVE_GROUPS_PLACES_4 LAM_MVE_GROUPS_PLACES("32")
 
+/* 8 times the sums of inputs to q3, from r3, which goes on, or stays for zero points. */
+#define LAM_MVE_GROUPS_OFF(bits) "vsub.i" bits " q0, q0, q3\n"
+#define LAM_MVE_GROUPS_STAYS(bits) ""
+#define LAM_MVE_GROUPS_OFF_AROUND LAM_MVE_GROUPS_OFF
+#define LAM_MVE_GROUPS_OFF_FOLDED LAM_MVE_GROUPS_OFF
+#define LAM_MVE_GROUPS_OFF_OWN LAM_MVE_GROUPS_OFF
+#define LAM_MVE_GROUPS_OFF_RAW LAM_MVE_GROUPS_STAYS
+#define LAM_MVE_GROUPS_OFF_RAW_FOLDED LAM_MVE_GROUPS_STAYS
+#define LAM_MVE_GROUPS_EIGHTS_AROUND_8 "vldrh.16 q3, [r3], #16\n"
+#define LAM_MVE_GROUPS_EIGHTS_AROUND_4 "vldrw.32 q3, [r3], #16\n"
+#define LAM_MVE_GROUPS_EIGHTS_FOLDED_8 LAM_MVE_GROUPS_EIGHTS_AROUND_8
+#define LAM_MVE_GROUPS_EIGHTS_FOLDED_4 LAM_MVE_GROUPS_EIGHTS_AROUND_4
+#define LAM_MVE_GROUPS_EIGHTS_OWN_8 "vldrh.16 q3, [r3]\nvshl.i16 q3, q3, #3\n"
+#define LAM_MVE_GROUPS_EIGHTS_OWN_4 "vldrh.s32 q3, [r3]\nvshl.i32 q3, q3, #3\n"
+#define LAM_MVE_GROUPS_EIGHTS_RAW_8 ""
+#define LAM_MVE_GROUPS_EIGHTS_RAW_4 ""
+#define LAM_MVE_GROUPS_EIGHTS_RAW_FOLDED_8 ""
+#define LAM_MVE_GROUPS_EIGHTS_RAW_FOLDED_4 ""
+
 /* Where groups have zero points: of each channel theirs times factors by the sums of inputs, at r3. */
-#define LAM_MVE_GROUPS_OPEN_0 ""
-#define LAM_MVE_GROUPS_OPEN_1 "ldr r3, [r11, #52]\n"
-#define LAM_MVE_GROUPS_OPEN_2 ""
 #define LAM_MVE_GROUPS_ZERO(total, load, bytes, type) \
     load " q1, [r5], #" bytes "\n" \
     "vmladava." type " " total ", q0, q1\n"
@@ -114,9 +130,11 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_groups_job) == 56, mve_groups_job_is_14_words);
     LAM_MVE_GROUPS_ZERO("r4", load, bytes, type) LAM_MVE_GROUPS_ZERO("r6", load, bytes, type) \
     LAM_MVE_GROUPS_ZERO("r8", load, bytes, type) LAM_MVE_GROUPS_ZERO("r10", load, bytes, type) \
     LAM_MVE_GROUPS_ZERO("r12", load, bytes, type) LAM_MVE_GROUPS_ZERO("lr", load, bytes, type)
-#define LAM_MVE_GROUPS_OWN_0(lanes) ""
-#define LAM_MVE_GROUPS_OWN_1(lanes) LAM_MVE_GROUPS_ZEROS_##lanes
-#define LAM_MVE_GROUPS_OWN_2(lanes) ""
+#define LAM_MVE_GROUPS_TIMES_AROUND(lanes) ""
+#define LAM_MVE_GROUPS_TIMES_FOLDED(lanes) ""
+#define LAM_MVE_GROUPS_TIMES_RAW_FOLDED(lanes) ""
+#define LAM_MVE_GROUPS_TIMES_OWN(lanes) LAM_MVE_GROUPS_ZEROS_##lanes
+#define LAM_MVE_GROUPS_TIMES_RAW(lanes) LAM_MVE_GROUPS_ZEROS_##lanes
 #define LAM_MVE_GROUPS_ZEROS_8 LAM_MVE_GROUPS_ZEROS("vldrh.16", "16", "s16")
 #define LAM_MVE_GROUPS_ZEROS_4 LAM_MVE_GROUPS_ZEROS("vldrh.s32", "8", "s32")
 
@@ -137,8 +155,9 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_groups_job) == 56, mve_groups_job_is_14_words);
     "vadd.i32 q0, q0, r9\n" \
     "vstrb.32 q0, [r3], #4\n"
 
-/* `turn`: what a turn of the loop takes; `last`: what follows it; `open` and `zeros`: of zero points. */
-#define LAM_MVE_GROUPS_BY(MODE, FACTORS, lanes, open, zeros, turn, last) \
+/* `turn`: what a turn of the loop takes; `last`: what follows it; `taken`: how groups in lanes are taken up.  r11 is the end of the
+ * sums there, where the job's place is kept. */
+#define LAM_MVE_GROUPS_BY(MODE, FACTORS, lanes, turn, last, taken) \
     __asm volatile( \
         "ldrd r0, r2, [r11, #32]\n" \
         "vdup.32 q6, r0\n" \
@@ -146,21 +165,26 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_groups_job) == 56, mve_groups_job_is_14_words);
         "movs r0, #0\n" \
         "movs r2, #16\n" LAM_MVE_GROUPS_PLACES_##lanes \
         "ldr r5, [r11, #16]\n" \
+        "ldr r0, [r11, #40]\n" \
+        "str r11, [r0]\n" \
         "1:\n" \
         "ldrd r1, r3, [r11]\n" \
         "ldr r9, [r11, #8]\n" \
         "2:\n" \
         turn \
+        "cmp r1, r3\n" \
         "bne 2b\n" \
         last \
-        "ldr r1, [r11, #8]\n" open \
         "ldm r5!, {r0, r2, r4, r6, r8, r10, r12, lr}\n" \
-        "4:\n" \
+        "ldr r1, [r11, #8]\n" \
+        "ldr r3, [r11, #52]\n" \
+        "ldr r11, [r11, #40]\n" \
         "mvn r9, #15\n" \
-        LAM_MVE_GROUPS_ALL_##lanes zeros \
-        "ldr r9, [r11, #40]\n" \
-        "cmp r1, r9\n" \
+        "4:\n" \
+        taken \
+        "cmp r1, r11\n" \
         "bne 4b\n" \
+        "ldr r11, [r11]\n" \
         "ldr r3, [r11, #12]\n" \
         "ldr r9, [r11, #28]\n" \
         "vmov q0[2], q0[0], r0, r4\n" \
@@ -175,22 +199,26 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_groups_job) == 56, mve_groups_job_is_14_words);
         "cmp r5, r0\n" \
         "bne 1b\n" \
         : : "r"(held) : LAM_MVE_CLOBBERS)
-#define LAM_MVE_GROUPS_TURN_1(chunks) LAM_MVE_GROUPS_##chunks("cmp lr, #0\n")
-#define LAM_MVE_GROUPS_TURN_2(chunks) LAM_MVE_GROUPS_TURN_1(chunks) LAM_MVE_GROUPS_##chunks("")
-#define LAM_MVE_GROUPS_TURN_4(chunks) \
-    LAM_MVE_GROUPS_TURN_2(chunks) LAM_MVE_GROUPS_##chunks("") LAM_MVE_GROUPS_##chunks("")
+#define LAM_MVE_GROUPS_TURN_1(chunks) LAM_MVE_GROUPS_##chunks
+#define LAM_MVE_GROUPS_TURN_2(chunks) LAM_MVE_GROUPS_TURN_1(chunks) LAM_MVE_GROUPS_TURN_1(chunks)
+#define LAM_MVE_GROUPS_TURN_4(chunks) LAM_MVE_GROUPS_TURN_2(chunks) LAM_MVE_GROUPS_TURN_2(chunks)
+#define LAM_MVE_GROUPS_TURN_8(chunks) LAM_MVE_GROUPS_TURN_4(chunks) LAM_MVE_GROUPS_TURN_4(chunks)
 
-/* All blocks of the job, of groups of `chunks` (1, 2 or 4) chunks, `turn` (1, 2 or 4) of which make a turn of the loop, and
- * one of `rest`; `lanes`: 8 or 4; `own`: whether groups have zero points, 2 where the sums of their inputs are kept as more
- * groups' sums.  All but the job are numerals, mode and factors names. */
-#define lam_mve_groups(job, mode, factors, lanes, own, turn, chunks, rest) \
+/* All blocks of the job, of groups of `chunks` (1, 2 or 4) chunks, `turn` (1, 2, 4 or 8) of which make a turn of the loop, and
+ * one of `rest`; `lanes`: 8 or 4; `zeros`: AROUND none, OWN zero points, FOLDED where the sums of their inputs are kept as more
+ * groups' sums, RAW and RAW_FOLDED the same where 8 is taken off with these.  All but the job are numerals and names. */
+#define lam_mve_groups(job, mode, factors, lanes, zeros, turn, chunks, rest) \
     do { \
         register lam_mve_groups_job *const held __asm("r11") = (job); \
-        LAM_MVE_GROUPS_BY(mode, factors, lanes, LAM_MVE_GROUPS_OPEN_##own, LAM_MVE_GROUPS_OWN_##own(lanes), \
-                          LAM_MVE_GROUPS_TURN_##turn(chunks), LAM_MVE_GROUPS_##rest("")); \
+        LAM_MVE_GROUPS_BY(mode, factors, lanes, LAM_MVE_GROUPS_TURN_##turn(chunks), LAM_MVE_GROUPS_##rest, \
+                          LAM_MVE_GROUPS_EIGHTS_##zeros##_##lanes LAM_MVE_GROUPS_ALL_##lanes(LAM_MVE_GROUPS_OFF_##zeros) \
+                              LAM_MVE_GROUPS_TIMES_##zeros(lanes)); \
     } while (0)
 
 #else
+
+enum { LAM_MVE_GROUPS_AROUND = 0, LAM_MVE_GROUPS_OWN = 1, LAM_MVE_GROUPS_FOLDED = 2, LAM_MVE_GROUPS_RAW = 3,
+       LAM_MVE_GROUPS_RAW_FOLDED = 4 };
 
 /* Number i of those of 16 bits from a word on. */
 static inline int32_t lam_mve_groups_half(const int32_t *words, int32_t i)
@@ -198,13 +226,13 @@ static inline int32_t lam_mve_groups_half(const int32_t *words, int32_t i)
     return (int16_t)(uint16_t)(((uint32_t)words[i / 2] >> (16 * (i % 2))) & 0xFFFFu);
 }
 
-/* The sum of channel c of a block of one group. */
+/* The sum of channel c of a block of one group, from whose number of the lower bits so much is taken off. */
 static inline int32_t lam_mve_groups_sum(const int8_t *x, const int32_t *w, int32_t c, int32_t chunks, int32_t less)
 {
-    int32_t sum = c < 4 ? less : 0;
+    int32_t sum = 0;
     for (int32_t i = 0; i < 16 * chunks; i++) {
         const int32_t two = lam_mve_byte(w, i / 16 * 64 + c % 4 * 16 + i % 16);
-        sum += x[i] * (c < 4 ? two & 15 : two >> 4);
+        sum += x[i] * (c < 4 ? (two & 15) - less : two >> 4);
     }
     return sum;
 }
@@ -215,10 +243,12 @@ static inline int32_t lam_mve_groups_number(const int32_t *numbers, int32_t g, i
     return lam_mve_groups_half(numbers + (g / lanes * 8 * parts + at) * (lanes / 2), g % lanes);
 }
 
-static inline void lam_mve_groups_each(lam_mve_groups_job *job, int mode, int each, int32_t lanes, int own, int32_t groups,
+static inline void lam_mve_groups_each(lam_mve_groups_job *job, int mode, int each, int32_t lanes, int zeros, int32_t groups,
                                        int32_t chunks, int32_t rest)
 {
-    const int32_t count = groups + (rest != 0), parts = own == 1 ? 2 : 1;
+    const int own = zeros == LAM_MVE_GROUPS_OWN || zeros == LAM_MVE_GROUPS_RAW;
+    const int32_t count = groups + (rest != 0), parts = own != 0 ? 2 : 1, less = zeros < LAM_MVE_GROUPS_RAW ? 8 : 0;
+    const int16_t *const inputs = (const int16_t *)job->inputs;
     for (const int32_t *w = job->w; w != job->end;) {
         const int32_t *const bias = w + 16 * (groups * chunks + rest), *const numbers = bias + 8;
         const int32_t *const factors = numbers + (job->sums_end - job->sums) / 2 * parts;
@@ -229,14 +259,14 @@ static inline void lam_mve_groups_each(lam_mve_groups_job *job, int mode, int ea
             uint32_t total = (uint32_t)bias[c];
             for (int32_t g = 0; g < count; g++) {
                 const int32_t *const bytes = w + 16 * chunks * g;
-                const int32_t sum = lam_mve_groups_sum(job->x + g * 16 * chunks, bytes, c, g < groups ? chunks : rest, job->less[5 * g]);
+                const int32_t sum = lam_mve_groups_sum(job->x + g * 16 * chunks, bytes, c, g < groups ? chunks : rest, less);
                 total += (uint32_t)sum * (uint32_t)lam_mve_groups_number(numbers, g, lanes, parts, at);
-                if (own == 1) {
-                    total += (uint32_t)(job->inputs[g] * lam_mve_groups_number(numbers, g, lanes, parts, 8 + c));
-                } else if (own == 2) {
+                if (own != 0) {
+                    total += (uint32_t)(inputs[g] * lam_mve_groups_number(numbers, g, lanes, parts, 8 + c));
+                } else if (zeros != LAM_MVE_GROUPS_AROUND) {
                     const int32_t *const kept = job->sums + 8 * (count + g) + c;
-                    const int32_t inputs = c < 4 ? kept[0] - 16 * kept[4] : kept[0];
-                    total += (uint32_t)(inputs * lam_mve_groups_number(numbers, count + g, lanes, parts, at));
+                    const int32_t of_inputs = c < 4 ? kept[0] - 16 * kept[4] : kept[0];
+                    total += (uint32_t)(of_inputs * lam_mve_groups_number(numbers, count + g, lanes, parts, at));
                 }
             }
             job->y[c] = (uint8_t)lam_mve_requant(mode, (int32_t)total, multiplier, shift, job->zero_point, job->low, job->high);
@@ -246,8 +276,8 @@ static inline void lam_mve_groups_each(lam_mve_groups_job *job, int mode, int ea
     }
 }
 
-#define lam_mve_groups(job, mode, factors, lanes, own, turn, chunks, rest) \
-    lam_mve_groups_each(job, LAM_MVE_##mode, LAM_MVE_##factors, lanes, own, (job)->groups, chunks, rest)
+#define lam_mve_groups(job, mode, factors, lanes, zeros, turn, chunks, rest) \
+    lam_mve_groups_each(job, LAM_MVE_##mode, LAM_MVE_##factors, lanes, LAM_MVE_GROUPS_##zeros, (job)->groups, chunks, rest)
 
 #endif
 
@@ -258,16 +288,6 @@ static inline void lam_mve_groups_keep(int32_t *sums, int32_t sum)
         sums[i] = 17 * sum;
         sums[i + 4] = sum;
     }
-}
-
-/* What the blocks read of a group whose inputs sum up to so much: 8 times that, to be taken off four sums, and whether the
- * loop takes more turns than its own. */
-static inline void lam_mve_groups_put(int32_t *less, int32_t group, int32_t sum, int32_t more)
-{
-    for (int32_t i = 0; i < 4; i++) {
-        less[5 * group + i] = -8 * sum;
-    }
-    less[5 * group + 4] = more;
 }
 
 /* The sum of so many chunks of inputs. */

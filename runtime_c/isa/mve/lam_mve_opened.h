@@ -37,8 +37,8 @@ typedef struct {
     int32_t *sums;           /* those of the first group in lanes */
     int32_t stride;          /* bytes of a group's sums */
     int32_t *totals;         /* of all blocks, two channels at a time, of four pixels each; it goes on */
-    uint8_t *y;              /* outputs of the first pixel; it goes on */
-    int32_t y_step[3];       /* bytes to those of the others; 0 where there is none */
+    int32_t y_step[3];       /* bytes to outputs of other pixels than the first; 0 where there is none */
+    uint8_t *y;              /* those of the first pixel; it goes on */
     int32_t zero_point;      /* of the output */
     int32_t low;             /* least output value less zero_point */
     int32_t high;            /* greatest output value less zero_point */
@@ -130,17 +130,13 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_opened_job) == 136, mve_opened_job_is_34_words)
     "stm r3!, {r0, r2, r4, r6, r8, r10, r12, lr}\n"
 /* All blocks, as many as r9 says: two a turn where groups are small. */
 #define LAM_MVE_OPENED_BLOCK(chunks, zeros, count) LAM_MVE_OPENED_TWO(chunks, zeros, count) LAM_MVE_OPENED_TWO(chunks, zeros, count)
-#define LAM_MVE_OPENED_BLOCKS_1(zeros, count) \
+#define LAM_MVE_OPENED_BLOCKS_1(block) \
     "adds r9, r9, #1\n" \
     "lsrs r9, r9, #1\n" \
     "bcc 2f\n" \
-    "1:\n" \
-    LAM_MVE_OPENED_BLOCK(1, zeros, count) \
-    "2:\n" \
-    LAM_MVE_OPENED_BLOCK(1, zeros, count)
-#define LAM_MVE_OPENED_BLOCKS_2(zeros, count) \
-    "1:\n" \
-    LAM_MVE_OPENED_BLOCK(2, zeros, count)
+    "1:\n" block \
+    "2:\n" block
+#define LAM_MVE_OPENED_BLOCKS_2(block) "1:\n" block
 
 /* The sums of the next group, of `chunks` chunks, 1 or 2, and `count` pixels, 1 to 4.  `sign`: SIGNED or UNSIGNED inputs;
  * `zeros`: AROUND none, OWN zero points, or RAW where 8 is taken off with these.  All but the job are numerals and names. */
@@ -152,7 +148,7 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_opened_job) == 136, mve_opened_job_is_34_words)
             "stm r11, {r0, r2, r4, r6}\n" LAM_MVE_OPENED_EIGHTS_##chunks(count) LAM_MVE_OPENED_SUMMED_##zeros(lanes, count) \
             "ldrd r3, r5, [r11, #16]\n" \
             "ldr r9, [r11, #24]\n" \
-            LAM_MVE_OPENED_BLOCKS_##chunks(zeros, count) \
+            LAM_MVE_OPENED_BLOCKS_##chunks(LAM_MVE_OPENED_BLOCK(chunks, zeros, count)) \
             "subs r9, r9, #1\n" \
             "bne 1b\n" \
             "strd r3, r5, [r11, #16]\n" \
@@ -232,16 +228,19 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_opened_job) == 136, mve_opened_job_is_34_words)
     "bne 1b\n" \
     "str r5, [r11, #20]\n"
 
+/* What is added to totals. */
+#define LAM_MVE_OPENED_ADDS(added) \
+    "ldr r3, [r11, #88]\n" \
+    "ldm r3, " LAM_MVE_OPENED_TOTALS added \
+    "ldr r3, [r11, #88]\n" \
+    "stm r3!, " LAM_MVE_OPENED_TOTALS \
+    "str r3, [r11, #88]\n" LAM_MVE_OPENED_DONE
+
 /* The sums of groups in lanes to the totals of the part. */
 #define lam_mve_opened_add(job, zeros, lanes, count) \
     do { \
         register lam_mve_opened_job *const held __asm("r11") = (job); \
-        __asm volatile(LAM_MVE_OPENED_BEGUN(lanes) \
-                       "ldr r3, [r11, #88]\n" \
-                       "ldm r3, " LAM_MVE_OPENED_TOTALS LAM_MVE_OPENED_ADDED(lanes, zeros, count) \
-                       "ldr r3, [r11, #88]\n" \
-                       "stm r3!, " LAM_MVE_OPENED_TOTALS \
-                       "str r3, [r11, #88]\n" LAM_MVE_OPENED_DONE \
+        __asm volatile(LAM_MVE_OPENED_BEGUN(lanes) LAM_MVE_OPENED_ADDS(LAM_MVE_OPENED_ADDED(lanes, zeros, count)) \
                        : : "r"(held) : LAM_MVE_CLOBBERS); \
     } while (0)
 
@@ -290,13 +289,13 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_opened_job) == 136, mve_opened_job_is_34_words)
 #define LAM_MVE_OPENED_STORE(count) \
     "vmov r0, r4, q6[2], q6[0]\n" \
     "vmov r2, r6, q6[3], q6[1]\n" \
-    "ldrd r3, r8, [r11, #92]\n" \
-    "ldrd r10, r12, [r11, #100]\n" \
+    "ldrd r8, r10, [r11, #92]\n" \
+    "ldrd r12, r3, [r11, #100]\n" \
     LAM_MVE_OPENED_LAST_##count("str r6, [r3, r12]\n") \
     LAM_MVE_OPENED_OF_##count("", "", "str r4, [r3, r10]\n", "") \
     LAM_MVE_OPENED_OF_##count("", "str r2, [r3, r8]\n", "", "") \
     "str r0, [r3], #4\n" \
-    "str r3, [r11, #92]\n"
+    "str r3, [r11, #104]\n"
 
 /* Outputs of the part, once the sums of its last groups are there.  `bounds`: S8, U8 or WITHIN; `often`: ONCE, or MORE where
  * totals have those of others.  The names and numerals are those of lam_mve_requant.h and lam_mve_opened_sums. */

@@ -157,9 +157,18 @@ def fits(core: Core, work: Work, pixels: int, channels: int) -> bool:
     """
     if core.pairs and pixels == channels == 2:
         return True
+    return _held(core, work, pixels, channels) <= core.registers or pixels == channels == 1
+
+
+def _held(core: Core, work: Work, pixels: int, channels: int) -> int:
+    """Registers that a block takes, but for the element that weights of few bits are taken out of."""
     inputs = -(-((pixels - 1) * work.step + turn_of(core, work)) // core.reach)
-    held = pixels * channels + min(pixels, channels) + 1 + (core.product > 1)
-    return held + _POINTERS + inputs <= core.registers or pixels == channels == 1
+    return pixels * channels + min(pixels, channels) + 1 + (core.product > 1) + _POINTERS + inputs
+
+
+def _spilled(core: Core, work: Work, pixels: int, channels: int) -> bool:
+    """Whether that element takes a register which the block has not: a tap's input is stored and loaded then."""
+    return work.few and not core.pairs and _held(core, work, pixels, channels) + 1 > core.registers
 
 
 def _candidates(
@@ -215,6 +224,7 @@ def _group(core: Core, work: Work, pixels: int, channels: int) -> float:
         sums = work.taps * core.pairs + work.taps // work.run * _PAIRS_CALL
     else:
         sums = work.taps * _tap(core, pixels, channels, few=work.few) + -(-work.taps // turn_of(core, work)) * _LOOP
+    sums += 2 * work.taps * _spilled(core, work, pixels, channels)
     rows = work.taps // work.run
     return sums + (rows * _RUN if rows > 1 else 0) + channels * (_CHANNEL + pixels * core.requant) + _GROUP
 
@@ -295,8 +305,9 @@ def _groups_mix(core: Core, work: Work, pixels: int, channels: int, c_out: int) 
 
 def _group_mix(core: Core, work: Work, pixels: int, channels: int) -> Mix:
     total, products = _group(core, work, pixels, channels), work.taps * pixels * channels
-    loads = work.taps * (pixels + (0 if work.few else channels)) + channels
-    stored = pixels * channels
+    spilled = work.taps * _spilled(core, work, pixels, channels)
+    loads = work.taps * (pixels + (0 if work.few else channels)) + spilled + channels
+    stored = pixels * channels + spilled
     turns = -(-work.taps // turn_of(core, work))
     added = products if core.product == 1 else 0
     return Mix(total - loads - stored - added - turns, load=loads, store=stored, multiply_add=added, taken=turns)

@@ -414,8 +414,10 @@ def _fit_window(node: NodeOf[Conv2D], wide: bool, *, whole: bool = False) -> Fit
     pieces = 1 if k.joined else k.kernel_h * k.pieces
     weights = stream(sums, rq, groups=k.groups, pieces=pieces, wide=wide)
     params = (weights, _range(sums.op.requant), *bytes_.limits, *(sums.shift_fields() if k.shifted else ()), *zero)
-    # few bytes are copied and widened as the compiler likes: what that takes is not known well enough
-    mix = None if k.joined or k.piece < _TURN or k.c_out < _TURN else k.mix
+    # few bytes are copied and widened as the compiler likes: what that takes is not known well enough, but for one
+    # output alone, whose products are made in C from weights of few bits
+    known = not (k.joined or k.piece < _TURN or k.c_out < _TURN) or (k.bits > 0 and k.c_out == 1)
+    mix = k.mix if known else None
     return Fit(k, params, scratch, why, headers=(*headers, *k.headers), mix=mix)
 
 

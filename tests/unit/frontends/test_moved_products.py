@@ -64,6 +64,7 @@ def test_factors_and_offsets_behind_movement_are_part_of_the_product(name: str, 
     graph = agrees(net.model(MOVED[name](net)), tmp_path)
     products = [kind for kind in kinds(graph) if kind not in ("Reshape", "Slice")]
     assert products in (["FloatConv2D"], ["FloatDense"])
+    assert {name for node in graph.nodes for name in node.source} == {node.name for node in net.nodes}
 
 
 def split_up(net: Net) -> str:

@@ -146,11 +146,6 @@ def read_node(proto: Any, index: int) -> OnnxNode:
 def names_read(node: OnnxNode) -> Iterator[str]:
     """The tensors that a node reads, those of the bodies inside it as well."""
     yield from node.inputs
-    yield from names_in_bodies(node)
-
-
-def names_in_bodies(node: OnnxNode) -> Iterator[str]:
-    """The tensors that are read in the bodies inside a node."""
     for attribute in node.attributes.values():
         if attribute.HasField("g"):
             yield from (text_of(o.name) for o in attribute.g.output)

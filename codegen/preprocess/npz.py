@@ -27,7 +27,7 @@ MAX_DATA_BYTES = 4 << 30
 """Of a file of arrays, and of all that it unpacks to."""
 
 _LONGEST_NAME = 4096
-_BEGINNINGS = (b"PK", b"\x93NUMPY")
+_BEGINNINGS = (b"PK\x03\x04", b"PK\x05\x06", b"\x93NUMPY")
 """Of .npz and .npy files."""
 _HEADER = (SyntaxError, TypeError, AttributeError, tokenize.TokenError)
 """What numpy says of a header that is no description of an array."""

@@ -6,6 +6,7 @@ Decides: how a node's inputs are fetched and what is refused when one is not con
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -61,7 +62,7 @@ class Context:
         self.emitted: dict[tuple[str, Request], str] = {}
         self.reals: dict[str, str] = {}
         self.products: dict[str, Product] = {}
-        self.reads: Mapping[str, int] = {}
+        self.reads: Counter[str] = Counter()
         self.why = ""
 
     # Reading inputs

@@ -1,15 +1,17 @@
 """Whether the model's own inputs and outputs are NHWC: what it transposes to NCHW itself, or from there.
 
 Decides: that axes stay what they are through every operator that does not care for the order of rows and columns, so
-that a scale and offset of the pixels in front of the first transpose, or an activation behind the last one, hide none.
+that a scale and offset of the pixels in front of the first transpose, or an activation behind the last one, hide none;
+and that an input which meets what was transposed back, as in a denoiser's sum, is of the same axes.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 
 from codegen.ir.graph import Node
+from codegen.ir.permutation import Perm
 from codegen.ops import Transpose
 from codegen.ops.answers import in_layout, layout_inputs
 from codegen.settle.builder import Builder
@@ -18,8 +20,11 @@ from codegen.settle.layout import TO_NCHW, TO_NHWC
 _TURNED = (0, 2, 1, 3)
 
 
-def is_read_as_nhwc(builder: Builder, value: str) -> bool:
-    """Whether all that is made of a tensor of the model's own axes is transposed to NCHW first."""
+def is_read_as_nhwc(builder: Builder, value: str, outputs: Collection[str]) -> bool:
+    """Whether all that is made of a tensor of the model's own axes is transposed to NCHW first, or given out as NHWC.
+
+    `outputs` are the values that the network gives out as they are.
+    """
     readers: defaultdict[str, list[Node]] = defaultdict(list)
     for node in builder.nodes:
         for name in dict.fromkeys(node.inputs):
@@ -33,11 +38,11 @@ def is_read_as_nhwc(builder: Builder, value: str) -> bool:
             elif made not in seen:
                 seen.add(made)
                 waiting.append(made)
-    return _all_transpose(ends, TO_NCHW)
+    return bool(ends or seen.intersection(outputs)) and all(_transposes(n, TO_NCHW) for n in ends)
 
 
 def is_made_nhwc(builder: Builder, value: str) -> bool:
-    """Whether a tensor of the model's own axes is made of what the model transposed from NCHW, and of nothing else."""
+    """Whether a tensor of the model's own axes is made of what it transposed from NCHW, or of that and of inputs."""
     ends, seen, waiting = list[Node | None](), {value}, [value]
     while waiting:
         node = builder.maker(waiting.pop())
@@ -48,11 +53,17 @@ def is_made_nhwc(builder: Builder, value: str) -> bool:
             if name not in seen:
                 seen.add(name)
                 waiting.append(name)
-    return _all_transpose(ends, TO_NHWC)
+    made = [n for n in ends if not _is_face(builder, n)]
+    return bool(made) and all(_transposes(n, TO_NHWC) for n in made)
 
 
-def _all_transpose(ends: Sequence[Node | None], perm: tuple[int, ...]) -> bool:
-    return bool(ends) and all(n is not None and isinstance(n.op, Transpose) and n.op.perm == perm for n in ends)
+def _transposes(node: Node | None, perm: Perm) -> bool:
+    return node is not None and isinstance(node.op, Transpose) and node.op.perm == perm
+
+
+def _is_face(builder: Builder, node: Node | None) -> bool:
+    """Whether this is the layout change of an input."""
+    return node is not None and _transposes(node, TO_NCHW) and builder.maker(node.inputs[0]) is None
 
 
 def _keeps_axes(builder: Builder, node: Node) -> bool:

@@ -31,7 +31,8 @@ def finish(
     if drop_quantize:
         for item in inputs:
             _drop_input_quantize(builder, item, outputs)
-    inputs = tuple(_own_layout(builder, item) for item in inputs)
+    given = [o.value for o in outputs if o.perm is None]
+    inputs = tuple(_own_layout(builder, item, given) for item in inputs)
     _retype(builder)
     unused = [i.name for i in inputs if not any(i.value in n.inputs for n in builder.nodes)]
     notes = [*notes, *(f"input '{n}' is not used" for n in unused)]
@@ -99,13 +100,13 @@ def _replace_leaves(
     ]
 
 
-def _own_layout(builder: Builder, item: Interface) -> Interface:
-    """Leave out the layout change of an input that the model itself transposes from NHWC."""
+def _own_layout(builder: Builder, item: Interface, outputs: Sequence[str]) -> Interface:
+    """Leave out the layout change of an input that the model itself transposes from NHWC, or gives out as NHWC."""
     readers = [n for n in builder.nodes if item.value in n.inputs]
     if item.perm is None or len(readers) != 1:
         return item
     first = readers[0]
-    if not is_read_as_nhwc(builder, first.outputs[0]):
+    if not is_read_as_nhwc(builder, first.outputs[0], outputs):
         return item
     kind = replace(builder.type(item.value), shape=item.model_shape)
     source = builder.values[first.outputs[0]].source

@@ -134,7 +134,9 @@ class Settling:
         for state in self._graph.states:
             self._integers.declare_state(self.ctx, state)
         for at, node in enumerate(self._graph.nodes):
-            self.ctx.states.update(zip(node.outputs, self.settled(at, node), strict=False))
+            made = self.settled(at, node)
+            self._count_reads(node, made)
+            self.ctx.states.update(zip(node.outputs, made, strict=False))
         for state in self._graph.states:
             self._integers.renew_state(self.ctx, state)
         self._write_outputs()
@@ -144,6 +146,12 @@ class Settling:
         drop = self._borders.io_type == "quantized"
         made = finish(self.ctx.builder, self._graph.name, self.inputs, self.outputs, self.ctx.notes, drop)
         return replace(made, held=_held(self._graph))
+
+    def _count_reads(self, node: RealNode, made: Sequence[State]) -> None:
+        """What a node passes on as it is, is read by the readers of both tensors."""
+        for name, state in zip(node.outputs, made, strict=False):
+            for same in (i for i in node.inputs if self.ctx.states.get(i) is state):
+                self.ctx.reads[name] += self.ctx.reads[same] - 1
 
     def settled(self, at: int, node: RealNode) -> Sequence[State]:
         """States of a node's outputs; poison when it is refused or reads poison."""

@@ -1,4 +1,4 @@
-"""An operator that ONNX defines as a function written from its attributes, which lacks the one that holds its graph."""
+"""A SequenceMap that lacks the attribute which holds its graph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from tests.support.onnx_files import onnx_model, port
 
 
 def test_a_map_without_a_body_is_refused_by_its_attribute(tmp_path: Path) -> None:
-    """onnx raises a ValueError of its own where it writes the function."""
     node = helper.make_node("SequenceMap", ["x"], ["y"])
     onnx.save(onnx_model([node], [port("x", [2])], [port("y", [2])]), tmp_path / "m.onnx")
     with pytest.raises(ModelRejected, match=r"LAM-IMPORT-013(.|\n)*body"):

@@ -163,7 +163,7 @@ def test_a_damaged_byte_gives_an_id_or_the_arrays(tmp_path: Path, mask: int) -> 
             read_npz(tmp_path / "bad.npz")
 
 
-@pytest.mark.parametrize("content", [b"hello\n", b"", b"\x80\x04K\x01."])
+@pytest.mark.parametrize("content", [b"hello\n", b"", b"\x80\x04K\x01.", b"PKG 1\n"])
 def test_a_file_of_something_else_is_not_said_to_be_worth_unpickling(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "x.npz"
     path.write_bytes(content)

@@ -7,7 +7,7 @@ Leaves to the importers what the attributes mean.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from onnx import AttributeProto
@@ -146,13 +146,19 @@ def read_node(proto: Any, index: int) -> OnnxNode:
 def names_read(node: OnnxNode) -> Iterator[str]:
     """The tensors that a node reads, those of the bodies inside it as well."""
     yield from node.inputs
-    yield from names_in_bodies(node)
-
-
-def names_in_bodies(node: OnnxNode) -> Iterator[str]:
-    """The tensors that are read in the bodies inside a node."""
     for attribute in node.attributes.values():
         if attribute.HasField("g"):
             yield from (text_of(o.name) for o in attribute.g.output)
             for i, proto in enumerate(attribute.g.node):
                 yield from names_read(read_node(proto, i))
+
+
+def tensors_in(nodes: Iterable[Any], constants: Iterable[Any] = ()) -> Iterator[tuple[str, Any]]:
+    """The tensors that a graph's nodes and constants hold, those of the bodies inside as well, each with its place."""
+    yield from ((f"constant '{text_of(t.name)}'", t) for t in constants)
+    for node in nodes:
+        for a in node.attribute:
+            if a.HasField("t"):
+                yield f"node '{text_of(node.name)}', attribute {text_of(a.name)}", a.t
+            if a.HasField("g"):
+                yield from tensors_in(a.g.node, a.g.initializer)

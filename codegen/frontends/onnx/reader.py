@@ -28,7 +28,7 @@ from codegen.errors import (
     first_line,
 )
 from codegen.frontends.files import MAX_FILE_BYTES, read_model_file
-from codegen.frontends.onnx.nodes import DEFAULT_DOMAINS, ML_DOMAIN, TRAINING_DOMAIN, OnnxNode, text_of
+from codegen.frontends.onnx.nodes import DEFAULT_DOMAINS, ML_DOMAIN, TRAINING_DOMAIN, OnnxNode, tensors_in, text_of
 from codegen.frontends.onnx.structure import Structure, read_structure
 from codegen.frontends.onnx.tensors import is_unread, load_external
 from codegen.frontends.onnx.wire import check_structure
@@ -103,13 +103,10 @@ def _parse(path: Path) -> Any:
 
 def _load_externals(proto: Any, folder: Path) -> list[CompileError]:
     """Read every tensor kept in another file; what cannot be read is a problem of the model, a missing file once."""
-    tensors = [(f"constant '{text_of(t.name)}'", t) for t in proto.graph.initializer]
-    for node in (*proto.graph.node, *(n for f in proto.functions for n in f.node)):
-        attributes = (a for a in node.attribute if a.HasField("t"))
-        tensors += [(f"node '{text_of(node.name)}', attribute {text_of(a.name)}", a.t) for a in attributes]
+    nodes = (*proto.graph.node, *(n for f in proto.functions for n in f.node))
     problems: list[CompileError] = []
     left = MAX_FILE_BYTES
-    for where, tensor in tensors:
+    for where, tensor in tensors_in(nodes, proto.graph.initializer):
         if is_unread(tensor):
             try:
                 left -= load_external(tensor, folder, where, left)

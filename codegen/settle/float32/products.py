@@ -37,7 +37,7 @@ def follow(ctx: Context, node: RealNode, moved: State, op: Op) -> None:
         return
     axis = _moved_axis(made, ctx.shape(before), op)
     if axis is not None:
-        ctx.products[moved.value] = replace(made, axis=axis, moved=(*made.moved, op))
+        ctx.products[moved.value] = replace(made, axis=axis, trail=(*made.trail, node), moved=(*made.moved, op))
 
 
 def _moved_axis(made: Product, shape: tuple[int, ...], op: Op) -> int | None:

@@ -110,6 +110,23 @@ def test_pixels_that_are_read_untransposed_too_say_nothing_of_their_order(tmp_pa
     assert [face.perm for face in graph.outputs] == [NHWC, None]
 
 
+@pytest.mark.parametrize("quantized", [True, False])
+@pytest.mark.parametrize("name", ["x", "z"])
+def test_an_input_that_is_added_behind_the_last_transpose_is_nhwc_as_well(
+    name: str, quantized: bool, tmp_path: Path
+) -> None:
+    net = Net()
+    held = net.qdq if quantized else (lambda x, scale, zero: x)
+    x = held(net.input((1, 6, 5, 3)), 0.05, 3)
+    other = x if name == "x" else held(net.input((1, 6, 5, 3), name=name), 0.05, 3)
+    y = net.op("Transpose", x, perm=[0, 3, 1, 2])
+    y = held(net.op("Conv", y, net.weights(net.ints(3, 3, 3, 3), 0.01), pads=[1, 1, 1, 1]), 0.1, 2)
+    y = net.op("Transpose", y, perm=[0, 2, 3, 1])
+    graph = agrees(net.model(held(net.op("Sub", other, y), 0.1, 0)), tmp_path)
+    assert [face.perm for face in graph.inputs] == [None] * len(net.inputs)
+    assert graph.outputs[0].perm is None
+
+
 def test_output_moves_behind_its_dequantize(tmp_path: Path) -> None:
     net = Net()
     y = net.op("Conv", net.qdq(net.input((1, 2, 6, 5)), 0.05, 3), net.weights(net.ints(8, 2, 3, 3), 0.01))

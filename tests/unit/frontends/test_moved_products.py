@@ -64,6 +64,7 @@ def test_factors_and_offsets_behind_movement_are_part_of_the_product(name: str, 
     graph = agrees(net.model(MOVED[name](net)), tmp_path)
     products = [kind for kind in kinds(graph) if kind not in ("Reshape", "Slice")]
     assert products in (["FloatConv2D"], ["FloatDense"])
+    assert {name for node in graph.nodes for name in node.source} == {node.name for node in net.nodes}
 
 
 def split_up(net: Net) -> str:
@@ -95,12 +96,19 @@ def read_before(net: Net) -> str:
     return str(net.op("Concat", net.op("Add", last(net, y), channels(net)), last(net, y), axis=1))
 
 
+def same_shape(net: Net) -> str:
+    y = conv(net)
+    renamed = net.op("Reshape", y, net.const([1, C, 4, 3]))
+    return str(net.op("Concat", net.op("Add", renamed, channels(net, C, 1, 1)), y, axis=1))
+
+
 def by_nothing(net: Net) -> str:
     return str(net.op("Tanh", net.op("Div", conv(net), net.const(np.float32(0)))))
 
 
 OTHERS: dict[str, Make] = {
-    f.__name__: f for f in (split_up, along_rows, some_channels, other_way, read_twice, read_before, by_nothing)
+    f.__name__: f
+    for f in (split_up, along_rows, some_channels, other_way, read_twice, read_before, same_shape, by_nothing)
 }
 
 
@@ -109,3 +117,4 @@ def test_what_is_not_of_the_outputs_alone_stays_behind(name: str, tmp_path: Path
     net = Net()
     graph = agrees(net.model(OTHERS[name](net)), tmp_path)
     assert "FloatBinary" in kinds(graph)
+    assert kinds(graph).count("FloatConv2D") == 1

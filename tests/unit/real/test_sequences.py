@@ -82,6 +82,29 @@ def test_a_function_of_each_tensor_reads_what_is_outside_it(tmp_path: Path) -> N
     _agrees(_written(tmp_path, nodes, "float[4,2] x, float[4,2] w4, float[2] w"))
 
 
+@pytest.mark.parametrize("name", ["additional_inputs_1", "input_sequence", "SequenceMap_input_sequence_seqlen"])
+def test_what_a_map_reads_from_outside_may_be_called_as_inside_onnxs_own_function(name: str, tmp_path: Path) -> None:
+    """ONNX Runtime, which has the function, takes one for the other."""
+    nodes = f"""{name} = Exp (x) p = Neg (x) s = SequenceConstruct (x, p)
+        m = SequenceMap (s, x) <body = b (float[4,2] u, float[4,2] v) => (float[4,2] q)
+            {{ r = Add (u, {name}) q = Add (r, v) }}> y = ConcatFromSequence <axis = 0> (m)"""
+    x = np.random.default_rng(3).normal(size=(4, 2)).astype(np.float32)
+    (found,) = RealEngine(read_real(_written(tmp_path, nodes))).run({"x": x}).values()
+    np.testing.assert_allclose(found, np.concatenate([x + np.exp(x) + x, np.exp(x)]), rtol=0, atol=1e-6)
+
+
+def test_a_map_within_a_map_reads_the_outer_ones_tensor(tmp_path: Path) -> None:
+    nodes = """s = SplitToSequence (x) t = SplitToSequence (w)
+        m = SequenceMap (s) <body = b (float[1,2] p) => (float[1,2] q)
+            { n = SequenceMap (t) <body = c (float[1,2] o) => (float[1,2] r) { r = Mul (o, p) }>
+              a = ConcatFromSequence <axis = 0> (n) q = ReduceMax <keepdims = 1> (a, zero) }>
+        y = ConcatFromSequence <axis = 0> (m)"""
+    path = _written(tmp_path, f"zero = Constant <value = int64[1] {{0}}> () {nodes}", "float[4,2] x, float[3,2] w")
+    x, w = (np.random.default_rng(3).normal(size=(n, 2)).astype(np.float32) for n in (4, 3))
+    (found,) = RealEngine(read_real(path)).run({"x": x, "w": w}).values()
+    np.testing.assert_array_equal(found, (x[:, None] * w).max(axis=1))
+
+
 WRONG = {
     "an output": ("y = SequenceConstruct (x, x)", "LAM-IMPORT-071 output 'y': a sequence"),
     "a tensor's operator": ("s = SequenceConstruct (x, x) y = Neg (s)", "LAM-IMPORT-071 .*input 's' is a sequence"),
@@ -90,6 +113,17 @@ WRONG = {
         y = Loop (m, t) <body = b (int64 i, bool on) => (bool still, seq(float) r)
             { still = Identity(on) r = SequenceConstruct (x) }>""",
         "LAM-IMPORT-071 .*the steps give",
+    ),
+    "a map's result": (
+        """s = SequenceConstruct (x, x)
+        y = SequenceMap (s) <body = b (float[4,2] u) => (seq(float) r) { r = SequenceConstruct (u) }>""",
+        "LAM-IMPORT-071 .*the body gives",
+    ),
+    "a map of sequences of different lengths": (
+        """s = SequenceConstruct (x, x) t = SequenceConstruct (x)
+        m = SequenceMap (s, t) <body = b (float[4,2] u, float[4,2] v) => (float[4,2] r) { r = Add (u, v) }>
+        y = ConcatFromSequence <axis = 0> (m)""",
+        "LAM-IMPORT-014 .*do not fit the body, or each other",
     ),
     "a computed branch": (
         """z = ReduceSum <keepdims = 0> (x) c = Greater (z, z)

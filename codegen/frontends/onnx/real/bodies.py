@@ -13,7 +13,7 @@ import onnx
 from onnx import defs, helper, shape_inference
 
 from codegen.errors import AttributeBad
-from codegen.frontends.onnx.nodes import OnnxNode, names_in_bodies, read_node, text_of
+from codegen.frontends.onnx.nodes import OnnxNode, read_node, text_of
 from codegen.frontends.onnx.real.reading import Reading
 from codegen.frontends.onnx.tensors import data_type_of
 from codegen.records import record
@@ -42,9 +42,7 @@ def body_of(node: OnnxNode, reading: Reading) -> Body | None:
         return None
     given = _attributes(schema, node)
     names = [text_of(n) for n in function.input]
-    outer = reading.tensors
-    inputs = {n: outer[n] for n in names_in_bodies(node) if n in outer}
-    inputs |= {n: outer[i] for n, i in zip(names, node.inputs, strict=False) if i in outer}
+    inputs = {n: reading.tensors[i] for n, i in zip(names, node.inputs, strict=False) if i in reading.tensors}
     nodes = tuple(_inner(proto, i, node, given) for i, proto in enumerate(function.node))
     return Body(nodes, inputs, tuple(text_of(o) for o in function.output)[: len(node.outputs)])
 
@@ -76,11 +74,8 @@ def _written_for(schema: Any, version: int, node: OnnxNode, kinds: list[bytes]) 
 def _type_proto(reading: Reading, name: str) -> Any:
     if name not in reading.tensors:  # left out, or missing, which the nodes that read it will say
         return onnx.TypeProto()
-    value = reading.tensors[name]
-    parts = reading.sequences.get(value)
-    kind = reading.type(parts[0] if parts else value)
-    proto = helper.make_tensor_type_proto(data_type_of(kind.dtype), None if parts is not None else kind.shape)
-    return proto if parts is None else helper.make_sequence_type_proto(proto)
+    kind = reading.type(reading.tensors[name])
+    return helper.make_tensor_type_proto(data_type_of(kind.dtype), kind.shape)
 
 
 def _attributes(schema: Any, node: OnnxNode) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def if_op(r: Reading, node: OnnxNode) -> Sequence[str]:
     if r.values[condition].data is None:
         return _either(r, node, condition)
     taken = bool(r.const(node, 0).reshape(-1)[:1].all())
-    return _inlined(r, node, node.graph("then_branch" if taken else "else_branch"), {}, "")
+    return inlined(r, node, node.graph("then_branch" if taken else "else_branch"), {}, "")
 
 
 def _either(r: Reading, node: OnnxNode, condition: str) -> Sequence[str]:
@@ -45,7 +45,7 @@ def _either(r: Reading, node: OnnxNode, condition: str) -> Sequence[str]:
     if math.prod(r.type(condition).shape) != 1:
         raise ShapeMismatch(f"a condition of shape {list(r.type(condition).shape)}", where=node.where)
     flag = r.apply(Reshape(()), [condition], node, "condition")
-    sides = [_inlined(r, node, node.graph(name), {}, f"/{name}") for name in ("then_branch", "else_branch")]
+    sides = [inlined(r, node, node.graph(name), {}, f"/{name}") for name in ("then_branch", "else_branch")]
     _check(node, len(node.outputs) <= len(sides[0]) == len(sides[1]))
     for a, b in zip(*sides, strict=True):
         if not r.sequences.keys().isdisjoint((a, b)) or r.type(a) != r.type(b):
@@ -74,7 +74,7 @@ def loop(r: Reading, node: OnnxNode) -> Sequence[str]:
         counter = r.constant(f"{node.name}:step", np.array(step, np.int64))
         flag = r.constant(f"{node.name}:condition", np.array(True))
         given = dict(zip(names, [counter, flag, *states], strict=True))
-        goes_on, *rest = _inlined(r, node, body, given, f"/{step}")
+        goes_on, *rest = inlined(r, node, body, given, f"/{step}")
         states = rest[: len(states)]
         for parts, value in zip(gathered, rest[len(states) :], strict=True):
             parts.append(value)
@@ -130,7 +130,7 @@ def _scanned(r: Reading, node: OnnxNode, inputs: Sequence[str], tag: str) -> lis
             _entry(r, node, s, a, steps - 1 - step if back else step)
             for s, a, back in zip(sequences, axes, turned, strict=True)
         ]
-        made = _inlined(r, node, body, dict(zip(names, [*states, *entries], strict=True)), f"{tag}/{step}")
+        made = inlined(r, node, body, dict(zip(names, [*states, *entries], strict=True)), f"{tag}/{step}")
         states = made[: len(states)]
         for parts, value in zip(gathered, made[len(states) :], strict=True):
             parts.append(value)
@@ -181,7 +181,7 @@ def _stacked(r: Reading, node: OnnxNode, parts: Sequence[str], axis: int, index:
     return r.apply(Concat(axis), rows, node, f"all{index}")
 
 
-def _inlined(r: Reading, node: OnnxNode, graph: Any, given: Mapping[str, str], tag: str) -> list[str]:
+def inlined(r: Reading, node: OnnxNode, graph: Any, given: Mapping[str, str], tag: str) -> list[str]:
     """The values of a body's outputs, its nodes read behind those of the network."""
     outer = r.tensors
     r.tensors = {**outer, **given}

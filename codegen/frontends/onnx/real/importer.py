@@ -28,7 +28,7 @@ from codegen.errors import (
 from codegen.frontends.onnx.borders import declared_shape
 from codegen.frontends.onnx.dynamic import without_rounding
 from codegen.frontends.onnx.families import family_of, input_refused
-from codegen.frontends.onnx.nodes import OnnxNode, text_of
+from codegen.frontends.onnx.nodes import OnnxNode, tensors_in, text_of
 from codegen.frontends.onnx.reader import Model, read_model
 from codegen.frontends.onnx.real.bodies import body_of
 from codegen.frontends.onnx.real.reading import Reading
@@ -194,8 +194,8 @@ class RealReader:
 
 
 def _lacks_data(node: OnnxNode) -> bool:
-    """Whether a constant's numbers lie in another file that was refused, with a problem of its own."""
-    return node.op_type == "Constant" and node.has("value") and is_unread(node.tensor("value"))
+    """Whether numbers that a node holds lie in another file that was refused, with a problem of its own."""
+    return any(is_unread(tensor) for _, tensor in tensors_in([node.proto]))
 
 
 def _is_known(node: OnnxNode, reading: Reading) -> bool:

@@ -11,8 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from codegen.errors import FormUnsupported, ShapeMismatch
-from codegen.frontends.onnx.nodes import OnnxNode
+from codegen.errors import FormUnsupported, NotATensor, ShapeMismatch
+from codegen.frontends.onnx.nodes import OnnxNode, text_of
+from codegen.frontends.onnx.real.control import inlined
 from codegen.frontends.onnx.real.movement import joined, parts_of
 from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.real.movement import Reshape
@@ -98,6 +99,23 @@ def concat_from_sequence(r: Reading, node: OnnxNode) -> Sequence[str]:
     return [joined(r, node, parts, axis)]
 
 
+def sequence_map(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """SequenceMap: its body for each tensor of a sequence, with those at the same place in further ones."""
+    body, count = node.graph("body"), len(r.sequence(node, 0))
+    names = [text_of(i.name) for i in body.input]
+    given = [r.any_value(node, i) for i in range(len(node.inputs))]
+    sides = [r.sequences.get(value, (value,) * count) for value in given]
+    if len(names) != len(sides) or any(len(side) < count for side in sides):
+        raise ShapeMismatch("the inputs do not fit the body, or each other", where=node.where)
+    made = [
+        inlined(r, node, body, {name: side[i] for name, side in zip(names, sides, strict=True)}, f"/{i}")
+        for i in range(count)
+    ]
+    if any(value in r.sequences for values in made for value in values):
+        raise NotATensor.of("what the body gives is a sequence each", node.where)
+    return [r.new_sequence(node, [values[i] for values in made]) for i in range(len(body.output))]
+
+
 TRANSLATORS: Table = {
     ("", "ConcatFromSequence"): concat_from_sequence,
     ("", "SequenceAt"): at,
@@ -106,5 +124,6 @@ TRANSLATORS: Table = {
     ("", "SequenceErase"): erase,
     ("", "SequenceInsert"): insert,
     ("", "SequenceLength"): length,
+    ("", "SequenceMap"): sequence_map,
     ("", "SplitToSequence"): split_to_sequence,
 }

@@ -55,6 +55,7 @@ def test_eights_serve_all_of_them() -> None:
         assert {form.kernel for form in forms if form} == {"dsp_eights"}
         contexts = {(form.context.bits, form.context.own) for form in forms if form}
         assert contexts == {(0, False), *product((4, 2), (False, True))}
+        assert all(form.why.count("weights of") == (form.context.bits > 0) for form in forms if form)
 
 
 def test_what_they_do_not_serve_and_goals_that_take_panels() -> None:

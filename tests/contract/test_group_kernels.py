@@ -58,6 +58,17 @@ def test_c_for_x86_equals_golden(build: str, tmp_path: Path) -> None:
     assert differences(cases(), make_project(cases(), tmp_path, "host"), compiler, flags) == []
 
 
+@pytest.mark.parametrize("build", sorted({"c99-O1", "avx2-fma"} & set(BUILDS)))
+def test_one_group_of_more_than_all_inputs_is_built_without_a_warning(build: str, tmp_path: Path) -> None:
+    compiler, flags = BUILDS[build]
+    require_tool(compiler)
+    case = in_groups("ort", few(2, 64, 168), 256, bits=2, pixels=1, dtype=U8, apart=False)
+    graph = graph_of([case])
+    forms = [find_form(graph.view(node), "host") for node in graph.nodes]
+    assert [form.kernel for form in forms if form] == ["x86_groups"]
+    assert differences(graph, make_project(graph, tmp_path, "host"), compiler, flags) == []
+
+
 @pytest.mark.parametrize("chip", ["cortex-m4", "cortex-m55", "cortex-m3", "rv32imc"])
 def test_c_equals_golden_on_the_emulated_chip(chip: str, tmp_path: Path) -> None:
     project = make_project(cases(), tmp_path, load_target(chip).isa)

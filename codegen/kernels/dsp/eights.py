@@ -62,9 +62,7 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     most = min(_MOST_PIXELS, pixels)
     k = EightContext(sums.x.value, channels, most, sums.bits, sums.less is not None, rq)
     weights = stream(sums, rq, groups=_INPUTS // 4, pieces=1, wide=False)
-    why = (
-        f"{most} pixels x 1 channel, whose weights stay in registers, SMLAD on inputs widened once per pixel{sums.said}"
-    )
+    why = f"{most} pixels x 1 channel, whose weights stay in registers, SMLAD on inputs widened once per pixel"
     columns = Scratch("columns", _COLUMN_BYTES * most)
     return Fit(
         k,

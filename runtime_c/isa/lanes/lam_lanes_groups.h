@@ -456,8 +456,8 @@ static inline LAM_LANES_ALWAYS int32_t lam_lanes_inputs_sum(const uint8_t *x, in
         if (i + 8 <= inputs) {
             const __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)(x + i));
             sums = lam_lanes_bytes_sum(sums, bytes);
-            i += 8;
         }
+        i = inputs & ~7; /* a constant where `inputs` is one: compilers see that nothing is left */
         sums = _mm_add_epi32(sums, _mm_shuffle_epi32(sums, 0x4E));
         sums = _mm_add_epi32(sums, _mm_shuffle_epi32(sums, 0xB1));
         sum = _mm_cvtsi128_si32(sums);

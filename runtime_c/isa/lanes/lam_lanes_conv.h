@@ -9,7 +9,7 @@
  * in the order of reading: for each block of output channels (the last one has the rest), each kernel row (with dilation
  * each tap), each four inputs of its run, the last four filled up with zeros: [channel][4].
  *
- * Weights of 4 bits: those of the next four inputs lie in the upper halves of the same bytes; halves without inputs are not read.
+ * Weights of 4 bits: those of the next four inputs lie in the upper halves of the same bytes; zeros where there are none.
  * Either half is brought to the top of its byte, so that products are those of 16 times the weights: sums are shifted
  * back, exactly, and the bias follows.  Where they have zero points of their own they are numbers without a sign, 0 beyond the
  * last input, and what each output's weights are stored as less, times the sum of the pixel's inputs, follows instead.
@@ -177,6 +177,16 @@ static inline LAM_LANES_ALWAYS void lam_lanes_conv_four(lam_lanes_conv s, int32_
     }
 }
 
+/* How often both halves of bytes are read: with AVX-512 upper halves without inputs, the last ones of a run, are not. */
+static inline LAM_LANES_ALWAYS int32_t lam_lanes_conv_whole(lam_lanes_conv s)
+{
+#if LAM_LANES_AVX512
+    return s.few ? s.quads / 2 : s.quads;
+#else
+    return lam_lanes_conv_reads(s);
+#endif
+}
+
 /* Whether registers are left for weights of 4 bits whose other half comes next. */
 static inline LAM_LANES_ALWAYS int lam_lanes_conv_held(int32_t pixels, int32_t vectors)
 {
@@ -239,7 +249,7 @@ static inline LAM_LANES_ALWAYS void lam_lanes_conv_part(lam_lanes_conv s, int32_
         for (int32_t tap = 0; tap < s.taps; tap++) {
             const uint8_t *run = x + line * s.line_step + tap * s.tap_step;
             LAM_LANES_TWICE
-            for (int32_t k = 0; k < (s.few ? s.quads / 2 : s.quads); k++, w += step) {
+            for (int32_t k = 0; k < lam_lanes_conv_whole(s); k++, w += step) {
                 LAM_LANES_UNROLL
                 for (int half = 0; half < 1 + s.few; half++, run += 4) {
                     lam_lanes_conv_four(s, pixels, vectors, last, run, w, half, acc);
@@ -248,10 +258,12 @@ static inline LAM_LANES_ALWAYS void lam_lanes_conv_part(lam_lanes_conv s, int32_
                     }
                 }
             }
-            if (s.few && s.quads % 2 != 0) {
+#if LAM_LANES_AVX512
+            if (lam_lanes_conv_whole(s) < lam_lanes_conv_reads(s)) {
                 lam_lanes_conv_four(s, pixels, vectors, last, run, w, 0, acc);
                 w += step;
             }
+#endif
         }
     }
     LAM_LANES_UNROLL

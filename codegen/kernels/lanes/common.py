@@ -24,8 +24,8 @@ LINE = 64
 _IN_FLIGHT = 10
 """Sums that AVX-512 needs to keep both multipliers busy: two a cycle, five cycles each."""
 _INT32 = 1 << 31
-_FEW = 512
-"""Weights of 4 bits that are 256 bytes."""
+_FEW = 384
+"""Weights of 4 bits that are 192 bytes."""
 _SAID = {
     "LINED": "outputs by one product and one sum",
     "REAL": "outputs by one fused product",

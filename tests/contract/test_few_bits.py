@@ -156,13 +156,20 @@ WITH_SMLAD = {
     "bytes of one column": ("Conv", (1, 32, 16, 1), (32, 1, 3, 1), {"pads": [1, 0, 1, 0], "group": 32}, np.int8),
     "bytes of a long column": ("Conv", (1, 16, 24, 1), (16, 1, 9, 1), {"pads": [4, 0, 4, 0], "group": 16}, np.int8),
     "depthwise bytes": ("Conv", (1, 32, 8, 8), (32, 1, 3, 3), {"pads": [1] * 4, "group": 32}, np.int8),
+    "windows of one output": ("Conv", (1, 20, 7, 16), (1, 20, 3, 3), {"pads": [1] * 4}, np.int8),
 }
 """Layers of bytes that have kernels of their own on a Cortex-M4 and M7."""
 
 
+OF_FOUR_OUTPUTS = {
+    "pixels of four outputs": ("Conv", (1, 24, 5, 4), (4, 24, 1, 1), {}, np.int8),
+}
+"""Layers that take more than MOST with panels, and more yet in plain C."""
+
+
 def layer(name: str, bits: int, zeros: bool = False) -> bytes:
     """One layer between integers, its weights numbers of 4 bits that lie in 4 or in 8; `zeros`: without a sign."""
-    kind, x, shape, words, act = (LAYERS | WITH_SMLAD | IN_PAIRS | FEW_OUTPUTS)[name]
+    kind, x, shape, words, act = (LAYERS | WITH_SMLAD | IN_PAIRS | FEW_OUTPUTS | OF_FOUR_OUTPUTS)[name]
     axis = 1 if kind == "ConvTranspose" else 0
     numbers, outputs = np.random.default_rng(1).integers(-8, 8, shape), shape[axis]
     scales = {"xs": 0.05, "ws": np.linspace(0.01, 0.02, outputs), "ys": 0.1}
@@ -219,3 +226,14 @@ def test_those_of_bytes_do_too_with_smlad(name: str, zeros: bool) -> None:
     assert few is not None
     assert bytes_ is not None
     assert few <= MOST * bytes_
+
+
+@pytest.mark.parametrize("zeros", [False, True])
+@pytest.mark.parametrize(
+    ("name", "kernel"), [("windows of one output", "blocked"), ("pixels of four outputs", "panels")]
+)
+def test_few_outputs_have_the_kernel_of_fewer_cycles(name: str, kernel: str, zeros: bool) -> None:
+    """Panels make an output alone in C, and blocks of many sums have no register for the word of their weights."""
+    model = layer(name, 4, zeros)
+    assert [kernel in found.kernel for found in api.profile(model, "cortex-m4").layers] == [True]
+    assert api.verify(model, target="cortex-m4", samples=2).equal

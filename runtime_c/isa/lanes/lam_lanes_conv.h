@@ -9,7 +9,7 @@
  * in the order of reading: for each block of output channels (the last one has the rest), each kernel row (with dilation
  * each tap), each four inputs of its run, the last four filled up with zeros: [channel][4].
  *
- * Weights of 4 bits: those of the next four inputs lie in the upper halves of the same bytes; zeros where there are none.
+ * Weights of 4 bits: those of the next four inputs lie in the upper halves of the same bytes, zeros where there are none.
  * Either half is brought to the top of its byte, so that products are those of 16 times the weights: sums are shifted
  * back, exactly, and the bias follows.  Where they have zero points of their own they are numbers without a sign, 0 beyond the
  * last input, and what each output's weights are stored as less, times the sum of the pixel's inputs, follows instead.

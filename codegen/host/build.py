@@ -31,6 +31,9 @@ WARNINGS = (
 _FASTEST = ("-O3", *(("-march=native",) if platform.machine() in ("x86_64", "AMD64", "i686") else ()))
 """What makes generated code fastest on this machine."""
 
+_OWN_SYMBOLS = () if platform.system() == "Darwin" else ("-Wl,-Bsymbolic",)
+"""A network `svc` has a function svc_run, as the C library has: the linker takes the network's own (Darwin's does)."""
+
 TIMEOUT_S = 300.0
 _LARGE = 1 << 20
 """Bytes of a source that is compiled beside the others, and not before them."""
@@ -102,7 +105,7 @@ def build_library(
     if any(source.stat().st_size > _LARGE for source in sources):
         numbered = list(enumerate(sources))
         sources = each(lambda one: _compiled([*words, "-c", one[1]], out / f"{one[0]}_{one[1].stem}.o"), numbered)
-    return _compiled([*words, "-shared", *sources], library)
+    return _compiled([*words, "-shared", *_OWN_SYMBOLS, *sources], library)
 
 
 def _compiled(words: Sequence[str | Path], file: Path) -> Path:

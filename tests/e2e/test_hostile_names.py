@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from codegen import verify
 from codegen.pipeline import Compiled, Options, compile_file, compile_graph
 from codegen.process import check_program
 from codegen.report.plan import plan_record
@@ -117,6 +118,14 @@ def test_files_and_options_named_like_code_give_plain_identifiers(tmp_path: Path
         file = re.sub("[/\0]", "_", stem)[:60]
         for options in (Options(), Options(name=stem)):
             assert code(compiled(onnx_named, ".onnx", options, "t", tmp_path, file)) == plain
+
+
+def test_a_network_named_like_a_function_of_the_c_library_runs_its_own(tmp_path: Path) -> None:
+    """The C library on Linux has a svc_run, which a shared library that calls one of that name finds before its own."""
+    require_tool("gcc")
+    found = verify(written(onnx_named("t"), tmp_path, "svc.onnx"), samples=1)
+    assert found.equal
+    assert found.samples == 1
 
 
 def code(made: Compiled) -> dict[str, list[str]]:

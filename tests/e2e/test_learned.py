@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from codegen.ir.quant import Array
 from codegen.verbs.float_engine import FloatEngine
 from tests.support.onnx_files import onnx_model, port, ports_of
 from tests.support.together import check_c_is_golden
-from tests.support.tools import require_tool
+from tests.support.tools import require_module, require_tool
 
 ML = "ai.onnx.ml"
 ROWS, FEATURES = 40, 5
@@ -273,19 +274,40 @@ def test_wrong_models_are_refused_with_an_id(name: str, tmp_path: Path) -> None:
     assert [p.code for p in caught.value.problems()] == [f"LAM-IMPORT-{code}"]
 
 
-@pytest.mark.slow
+def learned() -> dict[str, tuple[Any, str]]:
+    """Models of scikit-learn, with what of theirs the last output is."""
+    require_module("sklearn")
+    names = ("ensemble", "linear_model", "pipeline", "preprocessing", "svm", "neural_network")
+    ensemble, linear, pipeline, scaling, svm, neural = (importlib.import_module(f"sklearn.{name}") for name in names)
+    return {
+        "forest": (ensemble.RandomForestClassifier(5, random_state=0), "predict_proba"),
+        "boosted": (ensemble.GradientBoostingRegressor(n_estimators=20, random_state=0), "predict"),
+        "trees": (ensemble.ExtraTreesRegressor(5, random_state=0), "predict"),
+        "logistic": (pipeline.make_pipeline(scaling.StandardScaler(), linear.LogisticRegression()), "predict_proba"),
+        "ridge": (pipeline.make_pipeline(scaling.Normalizer(), linear.Ridge()), "predict"),
+        "network": (neural.MLPClassifier((8,), max_iter=50, random_state=0), "predict_proba"),
+        "vectors": (svm.SVC(), "decision_function"),
+    }
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_models_of_scikit_learn_become_networks(tmp_path: Path) -> None:
-    sklearn = pytest.importorskip("sklearn.ensemble")
-    skl2onnx = pytest.importorskip("skl2onnx")
+    require_module("skl2onnx")
+    to_onnx = importlib.import_module("skl2onnx").to_onnx
     rng = np.random.default_rng(2)
     x = rng.standard_normal((60, 4)).astype(np.float32)
-    model = sklearn.RandomForestClassifier(5).fit(x, x[:, 0] > x[:, 1])
-    proto = skl2onnx.to_onnx(model, x[:1], options={id(model): {"zipmap": False}})
-    onnx.save(proto, tmp_path / "model.onnx")
-    graph = import_onnx(tmp_path / "model.onnx", mode="ort", io_layout="model", shapes={"X": (60, 4)})
-    found = run_graph(graph, {graph.inputs[0].value: x})
-    shares = found[graph.outputs[1].value]
-    assert np.allclose(shares, model.predict_proba(x), atol=1e-5)
+    classes = (x[:, 0] > x[:, 1]).astype(int) + (x[:, 2] > 0.5)
+    graphs = []
+    for name, (model, told) in learned().items():
+        model.fit(x, classes)
+        options = {id(model): {"zipmap": False}} if told != "predict" else None
+        onnx.save(to_onnx(model, x[:1], options=options), tmp_path / f"{name}.onnx")
+        graph = import_onnx(tmp_path / f"{name}.onnx", mode="ort", io_layout="model", shapes={"X": x.shape})
+        found = run_graph(graph, {graph.inputs[0].value: x})[graph.outputs[-1].value]
+        expected = getattr(model, told)(x)
+        assert np.allclose(found.reshape(expected.shape), expected, atol=1e-4), name
+        graphs.append(graph)
+    check_c_is_golden(graphs, [{graph.inputs[0].value: x} for graph in graphs], tmp_path / "c")
 
 
 def test_chances_of_two_classes_are_where_onnxruntime_s_steps_lead(tmp_path: Path) -> None:

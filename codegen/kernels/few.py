@@ -49,6 +49,6 @@ def _why(form: Form, stored: int, *, grouped: bool) -> str:
         return f"with {vectors} two share a byte"
     with_what = f" with {vectors}" if vectors else ""
     return (
-        "windows of so few numbers, few of them or an output alone with zero points of their own, and sums and factors "
+        "windows or layers of so few numbers, an output alone with zero points of its own, and sums and factors "
         f"as large as theirs, are computed from bytes{with_what}"
     )

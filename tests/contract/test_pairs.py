@@ -190,7 +190,7 @@ def test_few_outputs_take_a_quarter_more_at_most(name: str, zeros: bool, chip: s
 def test_an_output_alone_with_a_zero_point_of_its_own_is_in_bytes(level: str) -> None:
     """A pair that is half empty takes as many; of two outputs it takes half."""
     for outputs, kernel, bits in ((1, "blocked_conv", 0), (2, "blocked_pairs", 4)):
-        found = dense(ints(S8, outputs, 64) % 7 + 9)
+        found = dense(ints(S8, outputs, 128) % 7 + 9)
         kinds = (found.ins[0], replace(found.ins[1], apart=True), found.ins[2])
         form = find_form(replace(found, ins=kinds), level)
         assert form is not None
@@ -210,3 +210,32 @@ def test_an_output_alone_with_a_zero_point_of_its_own_is_in_bytes(level: str) ->
 )
 def test_runs_fill_their_elements(bits: int, counts: tuple[int, int], run: int, turn: int, element: int) -> None:
     assert Fields.holding_turns(bits, counts, run, turn).element == element
+
+
+@pytest.mark.parametrize(
+    ("outputs", "inputs", "apart", "bits"),
+    [(4, 48, False, 0), (4, 50, False, 4), (4, 50, True, 0), (4, 52, True, 4), (1, 192, False, 0), (1, 194, False, 4)],
+)
+def test_weights_are_bytes_where_code_for_few_bits_takes_what_they_save(
+    outputs: int, inputs: int, apart: bool, bits: int
+) -> None:
+    """96 bytes of RV32's code; a zero point of an output's own takes a byte of what is saved."""
+    found = dense(ints(S8, outputs, inputs) % 7 + (9 if apart else 0))
+    view = replace(found, ins=(found.ins[0], replace(found.ins[1], apart=apart), found.ins[2]))
+    for level, packs in (("rv32", bits), ("armv7m", 0 if apart and outputs == 1 else 4)):
+        form = find_form(view, level)
+        assert form is not None
+        assert ("weights of 4 bits" in form.why) == (packs > 0)
+
+
+@pytest.mark.parametrize(("outputs", "inputs", "bits"), [(6, 40, 4), (1, 200, 4), (4, 48, 0)])
+def test_tiles_have_weights_of_as_many_bits_as_their_layer(outputs: int, inputs: int, bits: int) -> None:
+    """Though packing one of them alone would save less than its code takes."""
+    view = dense(ints(S8, outputs, inputs) % 7)
+    form = find_form(view, "rv32")
+    assert form is not None
+    said = "weights of 4 bits"
+    assert (said in form.why) == (bits > 0)
+    for size in (1, 2):
+        if outputs > size:
+            assert (said in form.refit(channel_tile(view, 0, size)).why) == (bits > 0)

@@ -11,7 +11,7 @@ from typing import Any
 from codegen.kernels.dsp.columns import DENSE_DIRECT, columns
 from codegen.kernels.dsp.eights import EIGHTS
 from codegen.kernels.dsp.few_dense import FEW_DENSE
-from codegen.kernels.dsp.groups import GROUPS, PAIRS
+from codegen.kernels.dsp.groups import GROUPS, PAIRS, THREES
 from codegen.kernels.dsp.matmul import MATMUL
 from codegen.kernels.dsp.opened import OPENED
 from codegen.kernels.dsp.panels import panels
@@ -40,6 +40,7 @@ DSP: tuple[Kernel[Any], ...] = (
     SLIDES,
     GROUPS,
     PAIRS,
+    THREES,
     OPENED,
     EIGHTS,
     *_sums(wide=False),

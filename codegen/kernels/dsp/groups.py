@@ -1,6 +1,4 @@
-"""Dense layers whose weights have a scale per group of inputs: one pixel by four outputs, or two by two.
-
-Of pixels that are odd the last three go by one output.
+"""Dense layers whose weights have a scale per group of inputs: one pixel by four outputs, two or three by two.
 
 Inputs are widened once.  Groups are eight, sixteen or 32 inputs: larger ones are cut into such, with the same factor.
 Inputs behind the last whole group are a group of their own (runtime_c/isa/dsp/lam_armv7em_groups.h).
@@ -36,20 +34,24 @@ _TOTALS, _HEAD = 4, 5
 """Words of a column: as lam_armv7em_groups.h has them."""
 _BITS = 4
 _THREE = 3
-"""The last pixels of a row whose pixels are odd."""
+_THREES_HEAD = 4
+_FEWEST = 5
+"""Pixels that have three and others: four are two twos."""
 
 
 @record
 class DspGroupsContext(InGroups, ColumnSizes):
     """Literals of one layer: `n_in` inputs in groups of `size`, `pixels` (1 or 2) at a time.
 
-    `odd`: the last three pixels are made together; `apart`: groups have zero points; `halves`: their sums fit 16 bits.
+    `threes`: pixels go by three, and what is left by `twos`; `apart`: groups have zero points; `halves`: their sums fit
+    16 bits.
     """
 
     widen: str
     y_t: str
     pixels: int
-    odd: bool
+    threes: bool
+    twos: bool
     n_out: int
     apart: bool
     halves: bool
@@ -109,37 +111,18 @@ class DspGroupsContext(InGroups, ColumnSizes):
     def column_words(self) -> int:
         """All words of the column."""
         pairs = self.rest_column + 2 * self.pixels * self.rest_fours
-        return max(pairs, self.threes_ends + _THREE) if self.odd else pairs
-
-    @property
-    def threes_words(self) -> int:
-        """Words of a whole group in the column of three pixels."""
-        return _THREE + 1 + _THREE * self.size // 2 + _THREE
-
-    @property
-    def threes_totals_at(self) -> int:
-        """Words of that column before the last totals."""
-        return self.whole * self.threes_words
-
-    @property
-    def threes_rest(self) -> int:
-        """Words of it before the last group's pairs."""
-        return self.threes_totals_at + _THREE + (_THREE + 1 if self.rest_steps else 0)
+        return max(pairs * self.twos, self.threes_words)
 
     @property
     def rest_steps(self) -> int:
-        """Words of the last group's numbers, where three pixels have a head and totals of it, as of whole ones."""
-        return self.rest // _STEP if self.rest % _STEP == 0 else 0
+        """Words of the last group's numbers."""
+        return -(-self.rest // _STEP)
 
     @property
-    def threes_ends(self) -> int:
-        """Words of the column of three pixels before the totals of all groups; what there is of pairs lies before."""
-        return self.threes_rest + 2 * _THREE * self.rest_fours
-
-    @property
-    def threes_totals(self) -> int:
-        """Words of it before the totals that outputs are made of."""
-        return self.threes_ends if self.rest_steps else self.threes_totals_at
+    def threes_words(self) -> int:
+        """All words of the column of three pixels, of whose last group inputs fill words."""
+        steps = self.whole * self.steps + self.rest_steps
+        return (_THREES_HEAD * self.groups + _THREE * _STEP // 2 * steps) * self.threes
 
     @property
     def left(self) -> int:
@@ -160,7 +143,7 @@ class DspGroupsContext(InGroups, ColumnSizes):
     def words(self) -> int:
         """Words of the weights of these channels."""
         of_group = self.factor_words + self.zero_words
-        return self.together * (self.whole * self.steps + -(-self.rest // _STEP)) + of_group * self.groups
+        return self.together * (self.whole * self.steps + self.rest_steps) + of_group * self.groups
 
     @property
     def channels(self) -> int:
@@ -173,14 +156,19 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
 
 
 def _fit_pairs(node: NodeOf[Conv2D | Dense]) -> Fit | None:
-    return _fit_pixels(node, 2) if row_pixels(node.outs[0].shape) > 1 else None
+    return _fit_pixels(node, 2) if row_pixels(node.outs[0].shape) % 2 == 0 else None
 
 
-def _fit_pixels(node: NodeOf[Conv2D | Dense], pixels: int) -> Fit | None:
+def _fit_threes(node: NodeOf[Conv2D | Dense]) -> Fit | None:
+    width = row_pixels(node.outs[0].shape)
+    return _fit_pixels(node, 2, threes=True) if width == _THREE or width >= _FEWEST else None
+
+
+def _fit_pixels(node: NodeOf[Conv2D | Dense], pixels: int, *, threes: bool = False) -> Fit | None:
     made = grouped(node)
     if made is None or made.bits != _BITS or made.sums.x not in BYTES or made.block % _STEP:
         return None
-    k = _context(node, made, pixels)
+    k = _context(node, made, pixels, threes=threes)
     if not k.whole:
         return None
     size = k.channels // k.together * k.words
@@ -189,14 +177,21 @@ def _fit_pixels(node: NodeOf[Conv2D | Dense], pixels: int) -> Fit | None:
         Field.later("bias", np.int32, k.channels, lambda: filled(made.sums.folded, k.channels), FOLDED),
         *fast_fields(node.op.requant, made.sums.reach, k.channels),
     )
-    why = f"{_SHAPES[pixels]}, SMLAD on inputs widened once, {made.said}"
-    headers = (*k.rq.headers, *(("lam_armv7em_few.h",) if k.rest else ()))
+    why = f"{_SHAPES[_THREE if threes else pixels]}, SMLAD on inputs widened once, {made.said}"
+    few = ("lam_armv7em_few.h",) if k.rest else ()
+    headers = (*k.rq.headers, *(("lam_armv7em.h", *few) if k.twos else ()))
     column, width = Scratch("column", 4 * k.column_words), row_pixels(node.outs[0].shape)
-    mix = _mix(k).times((width - _THREE * k.odd) // pixels) + (_threes_mix(k) if k.odd else Mix())
+    by_three = _threes_of(width) * threes
+    mix = _mix(k).times((width - _THREE * by_three) // pixels) + _threes_mix(k).times(by_three)
     return Fit(k, params, (column,), why, headers=headers, mix=mix)
 
 
-_SHAPES = {1: "1 pixel x 4 channels", 2: "2 pixels x 2 channels"}
+_SHAPES = {1: "1 pixel x 4 channels", 2: "2 pixels x 2 channels", 3: "3 pixels x 2 channels"}
+
+
+def _threes_of(width: int) -> int:
+    """Threes of so many pixels, where what is left is none, two or four."""
+    return width // _THREE - (width % _THREE == 1)
 
 
 def _mix(k: DspGroupsContext) -> Mix:
@@ -217,30 +212,29 @@ def _mix(k: DspGroupsContext) -> Mix:
 
 
 def _threes_mix(k: DspGroupsContext) -> Mix:
-    """What three pixels take that go by one channel, counted likewise."""
-    eight = Mix(other=4, load=1, multiple=2, moved=12, multiply_add=12)
-    ends = Mix(other=2, load=3, multiple=3, moved=9, multiply_add=3, taken=1)
+    """What three pixels take, counted likewise."""
+    eight = Mix(other=8, load=3, multiple=5, moved=14, multiply_add=24)
+    ends = Mix(other=1, load=3 - k.halves, multiple=3, moved=15, multiply_add=6, taken=1)
     if k.apart:
-        ends += Mix(other=1, load=1, multiply_add=3)
-    outputs = Mix(other=34, load=8, store=5, multiple=3, moved=11, taken=1)
-    rest = Mix(other=16, load=6, multiply_add=6, taken=1).times(k.rest_fours) + Mix(other=12, load=6).times(k.rest > 0)
-    if k.rest_steps:
-        rest = eight.times(k.rest_steps) + ends + Mix(other=2, multiple=2, moved=4)
-    inner = eight.times(k.whole * k.steps) + ends.times(k.whole) + outputs + rest
-    once = Mix(other=12, load=2, store=5, taken=1).times(k.groups) + Mix(load=2, multiply_add=2).times(k.n_in / 4)
-    return (spread_mix(k.n_in) + once).times(_THREE) + inner.times(k.n_out)
+        ends += Mix(load=1, multiply_add=6)
+    outputs = Mix(other=62, load=14, store=12, multiple=4, moved=24, taken=2)
+    inner = eight.times(-(-k.n_in // _STEP)) + ends.times(k.groups) + outputs
+    once = Mix(other=14, load=2, store=4, taken=1).times(k.groups)
+    four = Mix(other=9, load=3, store=6, multiply_add=6, taken=0.5).times(-(-k.n_in // 4))
+    return once + four + inner.times(k.channels // k.together)
 
 
 _ORDER = "in the order of lam_armv7em_groups.h"
 
 
-def _context(node: NodeOf[Conv2D | Dense], made: Grouped, pixels: int) -> DspGroupsContext:
+def _context(node: NodeOf[Conv2D | Dense], made: Grouped, pixels: int, *, threes: bool) -> DspGroupsContext:
     size = next(size for size in _SIZES if made.block % size == 0)
     return DspGroupsContext(
         widen=made.sums.x.value,
         y_t=node.outs[0].dtype.ctype,
         pixels=pixels,
-        odd=row_pixels(node.outs[0].shape) % pixels > 0,
+        threes=threes,
+        twos=not threes or row_pixels(node.outs[0].shape) % _THREE > 0,
         n_in=node.ins[0].shape[-1],
         n_out=node.outs[0].shape[-1],
         size=size,
@@ -284,7 +278,7 @@ def _cut(made: Grouped, groups: Array, k: DspGroupsContext, dtype: str) -> Array
     return channels.view("<u4").astype(np.uint32)
 
 
-_HEADERS = ("lam_armv7em.h", "lam_armv7em_groups.h", "lam_order.h")
+_HEADERS = ("lam_armv7em_groups.h", "lam_order.h")
 
 GROUPS: Kernel[Conv2D | Dense] = Kernel(
     "dsp_groups",
@@ -302,6 +296,16 @@ PAIRS: Kernel[Conv2D | Dense] = Kernel(
     "pixels",
     (Dense, Conv2D),
     _fit_pairs,
+    frozenset({"dsp"}),
+    headers=_HEADERS,
+)
+
+THREES: Kernel[Conv2D | Dense] = Kernel(
+    "dsp_group_threes",
+    "dsp/group_pairs.c.j2",
+    "pixels",
+    (Dense, Conv2D),
+    _fit_threes,
     frozenset({"dsp"}),
     headers=_HEADERS,
 )

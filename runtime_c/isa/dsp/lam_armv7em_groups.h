@@ -2,7 +2,7 @@
  * Copyright (c) Lamina contributors
  *
  * Dense layers on weights of 4 bits with a factor of 16 bits per group of inputs: one pixel by four channels, two by two, or
- * three by one.
+ * three by two.
  *
  * The column of a pixel, or of two, in words: four totals, then for each whole group
  *
@@ -11,7 +11,8 @@
  *   pairs     its inputs, as lam_widen_s8 makes them: of two pixels four inputs in turn
  *   4 words   the totals with this group: channel by channel, the pixels of each
  *
- * That of three pixels has three totals, and three sums of inputs.
+ * That of three pixels has no totals, three sums of inputs, and pairs pixel by pixel: of four inputs the first pair of each
+ * pixel, then the second.
  *
  * The weights of four channels: for each group a byte of each, or 16 bits, what is added to its fields, if there are zero points;
  * its words as lam_armv7em_few.h has them, two groups of four in each; and the factor of each channel.  Those of two have 16 bits.
@@ -23,7 +24,6 @@
 
 #define LAM_GROUPS_TOTALS 4
 #define LAM_GROUPS_HEAD 5
-#define LAM_THREES_TOTALS 3
 #define LAM_THREES_HEAD 4
 
 /* The factor of channel c, of the two words that hold those of four; what is added to its fields, of one word or two. */
@@ -91,31 +91,49 @@ static inline int32_t lam_groups_zero(const uint32_t *w, int32_t c, int32_t word
     LAM_GROUPS_PAIR("r4", odd, "r1", "r3", "a0", "a1") LAM_GROUPS_PAIR("r12", odd, "r1", "r3", "a2", "a3")
 #define LAM_GROUPS_2X2 \
     "ldrd r4, r12, [%[w]], #8\n\t" LAM_GROUPS_INPUTS("", ", lsr #4") LAM_GROUPS_INPUTS(", lsr #8", ", lsr #12")
-/* Eight inputs of three pixels by a channel, whose words take turns with another's: 19 instructions per 24 products. */
-#define LAM_GROUPS_THREE(even, odd) \
-    "ldmia %[x]!, {r0, r1, r2, r3, r7, r11}\n\t" \
-    "and r12, lr, r4" even "\n\t" \
-    "smlad %[a0], r12, r0, %[a0]\n\t" \
-    "smlad %[a1], r12, r2, %[a1]\n\t" \
-    "smlad %[a2], r12, r7, %[a2]\n\t" \
-    "and r12, lr, r4, lsr " odd "\n\t" \
-    "smlad %[a0], r12, r1, %[a0]\n\t" \
-    "smlad %[a1], r12, r3, %[a1]\n\t" \
-    "smlad %[a2], r12, r11, %[a2]\n\t"
-#define LAM_GROUPS_3X1 "ldr r4, [%[w]], #8\n\t" LAM_GROUPS_THREE("", "#4") LAM_GROUPS_THREE(", lsr #8", "#12")
-/* What its groups have of a word of two channels; r11 is how far that lies behind w. */
-#define LAM_GROUPS_HALF \
-    "ldrsh r4, [%[w], r11]\n\t" \
-    "add %[w], %[w], #4\n\t"
-#define LAM_GROUPS_HALVES_0 ""
-#define LAM_GROUPS_HALVES_1 \
-    LAM_GROUPS_HALF \
-    "mul %[a0], %[a0], r4\n\t" \
-    "mul %[a1], %[a1], r4\n\t" \
-    "mul %[a2], %[a2], r4\n\t"
+/* Eight inputs of three pixels by two channels: 40 instructions per 48 products.  The words of both channels are in r3 and r4,
+ * which takes their pairs and has to be loaded anew.  [c] to [e]: what the second channel's first products are added to. */
+#define LAM_GROUPS_BY_THREE(pair, a, b, c, to_a, to_b, to_c) \
+    "smlad " to_a ", " pair ", r0, " a "\n\t" \
+    "smlad " to_b ", " pair ", r1, " b "\n\t" \
+    "smlad " to_c ", " pair ", r2, " c "\n\t"
+#define LAM_GROUPS_FIRST(pair) LAM_GROUPS_BY_THREE(pair, "r8", "r9", "r10", "r8", "r9", "r10")
+#define LAM_GROUPS_SECOND(c, d, e) LAM_GROUPS_BY_THREE("r4", c, d, e, "r11", "r12", "r7")
+#define LAM_GROUPS_THREE(at, c, d, e, pair) \
+    "ldmia %[x]!, {r0, r1, r2}\n\t" \
+    "and r4, lr, r4" at "\n\t" LAM_GROUPS_SECOND(c, d, e) \
+    "and " pair ", lr, r3" at "\n\t" LAM_GROUPS_FIRST(pair)
+#define LAM_GROUPS_3X2_FROM(c, d, e) \
+    "ldrd r3, r4, [%[w]], #8\n\t" LAM_GROUPS_THREE("", c, d, e, "r4") \
+    "ldr r4, [%[w], #-4]\n\t" LAM_GROUPS_THREE(", lsr #4", "r11", "r12", "r7", "r4") \
+    "ldr r4, [%[w], #-4]\n\t" LAM_GROUPS_THREE(", lsr #8", "r11", "r12", "r7", "r4") \
+    "ldr r4, [%[w], #-4]\n\t" LAM_GROUPS_THREE(", lsr #12", "r11", "r12", "r7", "r3")
+#define LAM_GROUPS_3X2 LAM_GROUPS_3X2_FROM("r11", "r12", "r7")
+/* Without zero points both channels begin with the same. */
+#define LAM_GROUPS_THREES_0 LAM_GROUPS_3X2_FROM("r8", "r9", "r10")
+#define LAM_GROUPS_THREES_1 \
+    "ldr r4, [%[w]], #4\n\t" \
+    "smulbt r11, r8, r4\n\t" \
+    "smulbt r12, r9, r4\n\t" \
+    "smulbt r7, r10, r4\n\t" \
+    "smulbb r8, r8, r4\n\t" \
+    "smulbb r9, r9, r4\n\t" \
+    "smulbb r10, r10, r4\n\t" LAM_GROUPS_3X2
+/* Six totals on the stack, and sums by their factors. */
+#define LAM_GROUPS_SIX(first, second, mla, mla_second) \
+    first \
+    "ldmia sp, {r0, r1, r2, r3, r4}\n\t" mla " r0, r8, lr, r0\n\t" mla " r1, r9, lr, r1\n\t" mla " r2, r10, lr, r2\n\t" second \
+    "ldr r8, [sp, #20]\n\t" mla_second " r3, r11, lr, r3\n\t" mla_second " r4, r12, lr, r4\n\t" mla_second \
+    " r8, r7, lr, r8\n\t" \
+    "stmia sp, {r0, r1, r2, r3, r4, r8}\n\t"
+#define LAM_GROUPS_SIX_0 LAM_GROUPS_SIX("ldrsh lr, [%[w]], #2\n\t", "ldrsh lr, [%[w]], #2\n\t", "mla", "mla")
+#define LAM_GROUPS_SIX_1 LAM_GROUPS_SIX("ldr lr, [%[w]], #4\n\t", "", "smlabb", "smlabt")
+#define LAM_GROUPS_MORE_1(step)
+#define LAM_GROUPS_MORE_2(step) step
+#define LAM_GROUPS_MORE_3(step) step step
+#define LAM_GROUPS_MORE_4(step) step step step
 #define LAM_GROUPS_STEPS_1(step) step
 #define LAM_GROUPS_STEPS_2(step) step step
-#define LAM_GROUPS_STEPS_3(step) step step step
 #define LAM_GROUPS_STEPS_4(step) step step step step
 /* The totals before the group lie as far behind x as the group and they take. */
 #define LAM_GROUPS_ASM(zeros, steps, scaled, back) \
@@ -154,31 +172,27 @@ static inline int32_t lam_groups_zero(const uint32_t *w, int32_t c, int32_t word
                   "push {r7}\n" LAM_GROUPS_ASM(LAM_GROUPS_OWN_##zeros, LAM_GROUPS_STEPS_##steps(LAM_GROUPS_2X2), \
                                                LAM_GROUPS_BOTH_##halves, "(36 + 32 * " #steps ")") "pop {r7}\n\t")
 
-/* Those of three pixels by channel `c` of two, 0 or 1; w begins with the word of so many, and `steps` may be 3, too. */
-#define lam_groups_3x1(column, w, c, zeros, steps) \
+/* Those of three pixels by two channels, added to acc, channel by channel; `steps` may be 3, too.  x and w go on. */
+#define lam_groups_3x2(acc, x, w, zeros, halves, steps) \
     do { \
-        register int32_t a0 __asm__("r8"); \
-        register int32_t a1 __asm__("r9"); \
-        register int32_t a2 __asm__("r10"); \
-        register int32_t half_ __asm__("r11") = -2 * (c); \
-        register uint32_t *x_ __asm__("r5") = (column) + LAM_THREES_TOTALS; \
+        register int32_t *acc_ __asm__("r4") = (acc); \
+        register const uint32_t *x_ __asm__("r5") = (x); \
         register const uint32_t *w_ __asm__("r6") = (w); \
-        __asm__ volatile("push {r7, r11}\n" \
+        __asm__ volatile("push {r4, r7}\n\t" \
+                         "ldmia r4, {r0, r1, r2, r3, r8, r9}\n\t" \
+                         "push {r0, r1, r2, r3, r8, r9}\n" \
                          "1:\n\t" \
                          "ldmia %[x]!, {r8, r9, r10, lr}\n\t" \
-                         "lsrs lr, lr, #1\n\t" LAM_GROUPS_HALVES_##zeros LAM_GROUPS_STEPS_##steps(LAM_GROUPS_3X1) \
-                         "ldr r11, [sp, #4]\n\t" LAM_GROUPS_HALF \
-                         "ldrd r0, r1, [%[x], #-(28 + 48 * " #steps ")]\n\t" \
-                         "ldr r2, [%[x], #-(20 + 48 * " #steps ")]\n\t" \
-                         "mla r0, %[a0], r4, r0\n\t" \
-                         "mla r1, %[a1], r4, r1\n\t" \
-                         "mla r2, %[a2], r4, r2\n\t" \
-                         "stmia %[x]!, {r0, r1, r2}\n\t" \
+                         "lsrs lr, lr, #1\n\t" LAM_GROUPS_THREES_##zeros LAM_GROUPS_MORE_##steps(LAM_GROUPS_3X2) \
+                             LAM_GROUPS_SIX_##halves \
                          "bcs 1b\n\t" \
-                         "pop {r7, r11}\n\t" \
-                         : [a0] "=&r"(a0), [a1] "=&r"(a1), [a2] "=&r"(a2), [half] "+r"(half_), [x] "+r"(x_), [w] "+r"(w_) \
+                         "pop {r0, r1, r2, r3, r8, r9}\n\t" \
+                         "pop {r4, r7}\n\t" \
+                         "stmia r4, {r0, r1, r2, r3, r8, r9}\n\t" \
+                         : [acc] "+r"(acc_), [x] "+r"(x_), [w] "+r"(w_) \
                          : \
-                         : "r0", "r1", "r2", "r3", "r4", "r12", "lr", "cc", "memory"); \
+                         : "r0", "r1", "r2", "r3", "r8", "r9", "r10", "r11", "r12", "lr", "cc", "memory"); \
+        (x) = x_; \
         (w) = w_; \
     } while (0)
 
@@ -219,34 +233,32 @@ static inline const uint32_t *lam_groups_each(uint32_t *column, const uint32_t *
         (w) = lam_groups_each((column), (w), 2, (zeros), (steps)); \
     } while (0)
 
-static inline const uint32_t *lam_groups_three(uint32_t *column, const uint32_t *w, int32_t c, int32_t zeros, int32_t steps)
+static inline const uint32_t *lam_groups_threes(int32_t acc[6], const uint32_t **at, const uint32_t *w, int32_t zeros, int32_t steps)
 {
-    const uint32_t *total = column;
-    uint32_t *x = column + LAM_THREES_TOTALS, left;
+    const uint32_t *x = *at;
+    uint32_t left;
     do {
-        int32_t acc[3];
+        const uint32_t *const zero = w, *const factor = w + zeros + 2 * steps;
         left = x[3];
-        for (int32_t i = 0; i < 3; i++) {
-            acc[i] = (int32_t)x[i];
-            if (zeros != 0) {
-                acc[i] *= lam_groups_factor(w - c, c);
+        for (int32_t i = 0; i < 6; i++) {
+            const int32_t c = i / 3;
+            const uint32_t *pair = x + LAM_THREES_HEAD + i % 3;
+            int32_t sum = (int32_t)x[i % 3] * ((zeros != 0) ? lam_groups_factor(zero, c) : 1);
+            for (int32_t k = 0; k < 4 * steps; k++, pair += 3) {
+                sum = lam_both(lam_few_pair(w[zeros + 2 * (k / 4) + c], 4 * (k % 4), 4), *pair, sum);
             }
+            acc[i] += sum * lam_groups_factor(factor, c);
         }
-        x += LAM_THREES_HEAD;
-        w = lam_few_dot(acc, 3, 1, x, 6, w + zeros, 2, 2 * steps, 4);
-        x += 12 * steps;
-        for (int32_t i = 0; i < 3; i++, x++, total++) {
-            *x = *total + (uint32_t)(acc[i] * lam_groups_factor(w - c, c));
-        }
-        w += 1;
-        total = x - LAM_THREES_TOTALS;
+        x += LAM_THREES_HEAD + 12 * steps;
+        w = factor + 1;
     } while ((left & 1u) != 0u);
+    *at = x;
     return w;
 }
 
-#define lam_groups_3x1(column, w, c, zeros, steps) \
+#define lam_groups_3x2(acc, x, w, zeros, halves, steps) \
     do { \
-        (w) = lam_groups_three((column), (w), (c), (zeros), (steps)); \
+        (w) = lam_groups_threes((acc), &(x), (w), (zeros), (steps)); \
     } while (0)
 
 #endif
@@ -261,11 +273,47 @@ static inline uint32_t *lam_groups_head(uint32_t *x, int32_t a, int32_t b, int32
     return x + LAM_GROUPS_HEAD;
 }
 
-/* The head of a group of three pixels, whose inputs sum up to `sums`. */
-static inline void lam_threes_head(uint32_t *x, const int32_t sums[3], int32_t left)
-{
-    (void)memcpy(x, sums, 3 * sizeof *sums);
-    x[3] = 0x001E001Eu + (uint32_t)(left != 0);
-}
+/* A group of `bytes` inputs of each of three pixels, `step` bytes apart, filled to whole eights; what sums of inputs are taken
+ * times, and whether another group follows.  Returns the place behind it. */
+#define LAM_THREES(name, even, odd) \
+    static inline uint32_t *name##_put(uint32_t *x, const uint32_t word[3], int32_t sums[3]) \
+    { \
+        for (int32_t p = 0; p < 3; p++) { \
+            x[p] = even(word[p]); \
+            x[p + 3] = odd(word[p]); \
+            sums[p] = lam_both(x[p], 0x00010001u, sums[p]); \
+            sums[p] = lam_both(x[p + 3], 0x00010001u, sums[p]); \
+        } \
+        return x + 6; \
+    } \
+    static inline uint32_t *name(uint32_t *x, const void *from, int32_t step, int32_t bytes, int32_t times, int32_t left) \
+    { \
+        const uint8_t *byte = (const uint8_t *)from, *const end = byte + (bytes & ~3); \
+        uint32_t *const head = x; \
+        int32_t sums[3] = {0, 0, 0}; \
+        x += LAM_THREES_HEAD; \
+        for (; byte != end; byte += 4) { \
+            const uint32_t word[3] = {lam_word(byte), lam_word(byte + step), lam_word(byte + 2 * step)}; \
+            x = name##_put(x, word, sums); \
+        } \
+        if ((bytes & 3) != 0) { \
+            const int32_t last = bytes & 3; \
+            const uint32_t word[3] = {lam_last_word(byte, last), lam_last_word(byte + step, last), \
+                                      lam_last_word(byte + 2 * step, last)}; \
+            x = name##_put(x, word, sums); \
+        } \
+        if (((bytes + 3) & 4) != 0) { \
+            (void)memset(x, 0, 6 * sizeof *x); \
+            x += 6; \
+        } \
+        for (int32_t p = 0; p < 3; p++) { \
+            head[p] = (uint32_t)(sums[p] * times); \
+        } \
+        head[3] = 0x001E001Eu + (uint32_t)(left != 0); \
+        return x; \
+    }
+
+LAM_THREES(lam_threes_s8, lam_even_s8, lam_odd_s8)
+LAM_THREES(lam_threes_u8, lam_even_u8, lam_odd_u8)
 
 #endif /* LAM_ARMV7EM_GROUPS_H */

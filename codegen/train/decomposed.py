@@ -7,6 +7,7 @@ Source: torch.ao.quantization.fx._decomposed; torchao.quantization.pt2e writes t
 from __future__ import annotations
 
 import contextlib
+import importlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,9 +15,20 @@ import torch
 from torch.onnx import register_custom_op_symbolic, symbolic_helper, unregister_custom_op_symbolic
 
 _SPACE = "quantized_decomposed"
+_LIBRARIES = ("torch.ao.quantization.fx._decomposed", "torchao.quantization.pt2e")
+"""What makes them operators of torch."""
 _OPSET = 13
 _TYPES = {0: torch.uint8, 1: torch.int8, 2: torch.int16, 3: torch.int32}
 """By torch's numbers of types."""
+
+
+def declare() -> None:
+    """Make them operators of torch, for programs that are read from files: where none has them they stay unknown."""
+    for library in _LIBRARIES:
+        if hasattr(getattr(torch.ops, _SPACE), "quantize_per_tensor"):
+            return
+        with contextlib.suppress(ImportError):
+            importlib.import_module(library)
 
 
 @contextlib.contextmanager

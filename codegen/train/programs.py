@@ -13,6 +13,7 @@ import torch
 
 from codegen.errors import ProgramUnreadable, first_line
 from codegen.python_files import caught
+from codegen.train.decomposed import declare
 from codegen.train.writing import onnx_of, silenced, tensors_of
 
 _PROGRAMS = ("models/model.json", "serialized_exported_program.json")
@@ -40,6 +41,7 @@ def program_bytes(path: Path) -> bytes:
         CompileError: LAM-TRAIN-001 and -002.
     """
     _check_saved(path)
+    declare()
     with caught(lambda error: ProgramUnreadable(_said(error), where=str(path))), silenced("torch.export"):
         program = torch.export.load(str(path))
     example = program.example_inputs

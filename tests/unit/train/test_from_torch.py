@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import subprocess
 import sys
 import warnings
 import zipfile
@@ -110,9 +111,8 @@ def test_a_module_that_pytorch_has_quantized(nets: ModuleType) -> None:
     assert (given == wanted).mean() > 0.9
 
 
-@pytest.mark.parametrize("exported", [False, True])
-def test_what_pt2e_writes(nets: ModuleType, exported: bool) -> None:
-    """Its operators, of torch itself: bytes with a zero point, a range that is cut, weights per channel."""
+def converted() -> Any:
+    """What PT2E writes, by torch's own operators: bytes with a zero point, a range that is cut, weights per channel."""
     import torch
     from torch.ao.quantization.fx import _decomposed  # noqa: F401
 
@@ -135,13 +135,33 @@ def test_what_pt2e_writes(nets: ModuleType, exported: bool) -> None:
             return self.held(torch.conv2d(x, w), 0.03125, -5, -100, 90, torch.int8)
 
     torch.manual_seed(0)
-    net, x = Converted().eval(), nets.images(16)
+    return Converted().eval()
+
+
+@pytest.mark.parametrize("exported", [False, True])
+def test_what_pt2e_writes(nets: ModuleType, exported: bool) -> None:
+    import torch
+
+    net, x = converted(), nets.images(16)
     wanted = net(x).numpy()
     assert (wanted.min(), wanted.max()) == (-95 * 0.03125, 95 * 0.03125), "both ends cut"
     given = torch.export.export(net, (x[:1],)).module() if exported else net
     found = np.asarray(codegen.run(codegen.from_torch(given, x[:1]), x.numpy(), "c")).reshape(wanted.shape)
     assert np.abs(found - wanted).max() <= 0.03125
     assert (found == wanted).mean() > 0.99
+
+
+def test_what_pt2e_writes_is_read_from_a_file(nets: ModuleType, tmp_path: Path) -> None:
+    """Where nobody has made its operators known before: in a process of its own."""
+    import torch
+
+    path = tmp_path / "net.pt2"
+    torch.export.save(torch.export.export(converted(), (nets.images(1),)), path)
+    done = subprocess.run(
+        [sys.executable, "-m", "codegen", "inspect", str(path)], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Conv2D" in done.stdout
 
 
 @pytest.mark.parametrize(

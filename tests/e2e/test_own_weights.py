@@ -99,6 +99,7 @@ CASES: dict[str, tuple[Callable[[], Made], float]] = {
     "MatMulNBits one block": (lambda: n_bits(4, 128, 64), 64 * OUT / 2),
     "MatMulNBits 8 bits": (lambda: n_bits(8, 32, 96), 96 * OUT),
     "MatMulNBits zeros": (lambda: n_bits(4, 32, 96, zeros=True), 96 * OUT / 2 + 3 * OUT),
+    "MatMulNBits zeros of one block": (lambda: n_bits(4, 64, 64, zeros=True), 64 * OUT / 2 + OUT),
     "MatMulNBits bias": (lambda: n_bits(4, 16, 96, zeros=True, bias=True), 96 * OUT / 2 + 6 * OUT),
 }
 """Models, and what their weights take without scales and biases; with a byte for each 4-bit zero point of its own."""

@@ -40,7 +40,7 @@ def matmul_of_few_bits(r: Reading, node: OnnxNode) -> Sequence[str]:
         raise InputMissing("weights of packed bytes and their scales are required", where=node.where)
     if zero is None:
         zero = np.full((outputs, blocks), 1 << (bits - 1))
-    elif zero.dtype == np.uint8 and zero.size != outputs * blocks:
+    elif zero.dtype == np.uint8:
         zero = _unpacked(node, zero, outputs, bits, blocks)
     whole = np.asarray(zero, np.int64)
     if scale.size != outputs * blocks or zero.size != scale.size or (whole != zero).any():

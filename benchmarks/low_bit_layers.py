@@ -39,6 +39,7 @@ LAYERS: dict[str, tuple[str, tuple[int, ...], tuple[int, ...], dict[str, Any]]] 
     "eight inputs": ("Conv", (1, 8, 8, 8), (16, 8, 1, 1), {}),
     "two outputs": ("MatMul", (1, 256), (256, 2), {}),
     "three outputs": ("MatMul", (1, 64), (64, 3), {}),
+    "190 by 2": ("MatMul", (1, 190), (190, 2), {}),
     "four inputs": ("Conv", (1, 4, 7, 10), (8, 4, 3, 3), SAME),
     "strided 5x5": ("Conv", (1, 12, 16, 7), (6, 12, 5, 5), {"pads": [2] * 4, "strides": [2, 2]}),
     "depthwise by threes": ("Conv", (1, 3, 3, 8), (3, 1, 5, 5), {"pads": [2] * 4, "group": 3}),

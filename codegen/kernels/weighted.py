@@ -21,7 +21,6 @@ from codegen.records import record
 
 BYTES = (DType.S8, DType.U8)
 
-_BYTE = 8
 _BIAS = "of each output channel"
 FOLDED = f"{_BIAS}, with the input's zero point in it"
 EACH_STORED_LESS = "added to each weight of an output channel: they are stored as so much less"
@@ -129,17 +128,6 @@ class Weighted:
         """
         packs = each + (self.less is not None) < self.weights[0].size
         return self if packs else replace(self, bits=0, less=None)
-
-    @property
-    def saved(self) -> int:
-        """Bytes that packing saves: several numbers share one; a zero point of an output's own takes one."""
-        if not self.bits:
-            return 0
-        return self.weights.size * (_BYTE - self.bits) // _BYTE - (self.less is not None) * len(self.weights)
-
-    def stored_beside(self, code: int) -> Weighted:
-        """The same, in bytes where packing saves no more than code for it adds; 0: however few they are."""
-        return replace(self, bits=0, less=None) if self.bits and 0 < code >= self.saved else self
 
     def bias_field(self) -> Field:
         """Params `bias`, folded; as it is when the accumulator is wide."""

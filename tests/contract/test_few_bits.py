@@ -157,6 +157,8 @@ WITH_SMLAD = {
     "bytes of a long column": ("Conv", (1, 16, 24, 1), (16, 1, 9, 1), {"pads": [4, 0, 4, 0], "group": 16}, np.int8),
     "depthwise bytes": ("Conv", (1, 32, 8, 8), (32, 1, 3, 3), {"pads": [1] * 4, "group": 32}, np.int8),
     "windows of one output": ("Conv", (1, 20, 7, 16), (1, 20, 3, 3), {"pads": [1] * 4}, np.int8),
+    "line of three outputs": ("Conv", (1, 64, 15, 1), (3, 64, 3, 1), {"pads": [1, 0, 1, 0]}, np.int8),
+    "no whole fours": ("Conv", (1, 190, 1, 1), (2, 190, 1, 1), {}, np.int8),
 }
 """Layers of bytes that have kernels of their own on a Cortex-M4 and M7."""
 

@@ -160,14 +160,15 @@ BITS = pytest.mark.parametrize("bits", [4, 2])
 
 @cache
 def dense(bits: int) -> Graph:
-    """Every rest of four channels, of eights of inputs that one turn of the loop takes, signed and not."""
+    """Every rest of four channels, of four inputs, and of eights that one turn of the loop takes, signed and not."""
     s = Sketch("kernels")
     made = []
-    for fours, outputs, apart in product((1, 2, 3, 6, 8, 13), (1, 2, 3, 4, 9), (False, True)):
-        kind = DType.U8 if fours % 2 else DType.S8
-        x = s.input((1, 1, 1, 4 * fours), kind, name=f"d{fours}_{outputs}_{apart}")
+    inputs_of = (3, 4, 8, 11, 12, 14, 24, 25, 30, 32, 47, 52)
+    for inputs, outputs, apart in product(inputs_of, (1, 2, 3, 4, 9), (False, True)):
+        kind = DType.U8 if inputs // 4 % 2 else DType.S8
+        x = s.input((1, 1, 1, inputs), kind, name=f"d{inputs}_{outputs}_{apart}")
         mode: Mode = "single" if apart else "tflite"
-        made.append(layer(s, x, outputs, (ONE, ONE), mode, DType.S8, apart=apart, bits=bits, bounded=fours == 3))
+        made.append(layer(s, x, outputs, (ONE, ONE), mode, DType.S8, apart=apart, bits=bits, bounded=inputs == 12))
     return s.graph(*made)
 
 

@@ -32,6 +32,8 @@ CHIPS = ("cortex-m0plus", "cortex-m3", "rv32imc")
 LEVELS = {"armv6m": 4, "armv7m": 8, "rv32": 8}
 """With how many inputs they hold at a time."""
 PAIRS = {"blocked_pairs", "blocked_window_pairs"}
+PACKED = replace(HOUSE, table=replace(TABLE, unpacking=()))
+"""The house, packing all weights of few bits."""
 MOST = 1.25
 """Times the instructions of the same integers in bytes."""
 
@@ -64,7 +66,7 @@ def every() -> Iterator[Case]:
 def cases(level: str) -> Graph:
     """Those that a level makes in pairs."""
     graph = graph_of(list(every()))
-    forms = {node.name: find_form(graph.view(node), level) for node in graph.nodes}
+    forms = {node.name: find_form(graph.view(node), level, PACKED.table) for node in graph.nodes}
     taken = {name for name, form in forms.items() if form and form.kernel in PAIRS}
     return graph_of([case for case in every() if case.name in taken])
 
@@ -73,7 +75,7 @@ def cases(level: str) -> Graph:
 def test_every_kind_of_layer_is_among_them(level: str) -> None:
     graph = cases(level)
     views = [graph.view(node) for node in graph.nodes]
-    forms = [form for view in views for form in [find_form(view, level)] if form]
+    forms = [form for view in views for form in [find_form(view, level, PACKED.table)] if form]
     assert {(type(view.op), view.ins[1].bits, view.ins[1].apart) for view in views} == {
         (op, bits, apart) for op in (Dense, Conv2D) for bits in (2, 4) for apart in (False, True)
     }
@@ -91,13 +93,13 @@ def test_every_kind_of_layer_is_among_them(level: str) -> None:
 @pytest.mark.parametrize("level", LEVELS)
 def test_c_equals_golden(level: str, flags: str, tmp_path: Path) -> None:
     require_tool("gcc")
-    assert differences(cases(level), make_project(cases(level), tmp_path, level), "gcc", flags) == []
+    assert differences(cases(level), make_project(cases(level), tmp_path, level, PACKED), "gcc", flags) == []
 
 
 @pytest.mark.parametrize("chip", CHIPS)
 def test_c_equals_golden_on_the_emulated_chip(chip: str, tmp_path: Path) -> None:
     level = load_target(chip).isa
-    assert selftest_on(chip, make_project(cases(level), tmp_path, level)).exit_code == 0
+    assert selftest_on(chip, make_project(cases(level), tmp_path, level, PACKED)).exit_code == 0
 
 
 def dense(numbers: Array, x: DType = S8) -> NodeOf[Dense]:
@@ -155,7 +157,7 @@ def test_tiles_of_a_layer_have_its_parts_and_one_function() -> None:
 def test_a_pixel_is_copied_where_outputs_may_lie_over_their_inputs(level: str, tmp_path: Path) -> None:
     require_tool("gcc")
     copying = tuple(replace(k, make=k.copying) if k.name == "blocked_pairs" and k.copying else k for k in TABLE.kernels)
-    tools = replace(HOUSE, table=replace(TABLE, kernels=copying))
+    tools = replace(HOUSE, table=replace(PACKED.table, kernels=copying))
     graph = cases(level)
     forms = [find_form(graph.view(node), level, tools.table) for node in graph.nodes]
     assert {(form.in_place, form.context.copied) for form in forms if form and form.copies} == {(True, True)}
@@ -210,32 +212,3 @@ def test_an_output_alone_with_a_zero_point_of_its_own_is_in_bytes(level: str) ->
 )
 def test_runs_fill_their_elements(bits: int, counts: tuple[int, int], run: int, turn: int, element: int) -> None:
     assert Fields.holding_turns(bits, counts, run, turn).element == element
-
-
-@pytest.mark.parametrize(
-    ("outputs", "inputs", "apart", "bits"),
-    [(4, 48, False, 0), (4, 50, False, 4), (4, 50, True, 0), (4, 52, True, 4), (1, 192, False, 0), (1, 194, False, 4)],
-)
-def test_weights_are_bytes_where_code_for_few_bits_takes_what_they_save(
-    outputs: int, inputs: int, apart: bool, bits: int
-) -> None:
-    """96 bytes of RV32's code; a zero point of an output's own takes a byte of what is saved."""
-    found = dense(ints(S8, outputs, inputs) % 7 + (9 if apart else 0))
-    view = replace(found, ins=(found.ins[0], replace(found.ins[1], apart=apart), found.ins[2]))
-    for level, packs in (("rv32", bits), ("armv7m", 0 if apart and outputs == 1 else 4)):
-        form = find_form(view, level)
-        assert form is not None
-        assert ("weights of 4 bits" in form.why) == (packs > 0)
-
-
-@pytest.mark.parametrize(("outputs", "inputs", "bits"), [(6, 40, 4), (2, 100, 4), (4, 48, 0)])
-def test_tiles_have_weights_of_as_many_bits_as_their_layer(outputs: int, inputs: int, bits: int) -> None:
-    """Though packing one of them alone would save less than its code takes."""
-    view = dense(ints(S8, outputs, inputs) % 7)
-    form = find_form(view, "rv32")
-    assert form is not None
-    said = "weights of 4 bits"
-    assert (said in form.why) == (bits > 0)
-    for size in (1, 2):
-        if outputs > size:
-            assert (said in form.refit(channel_tile(view, 0, size)).why) == (bits > 0)

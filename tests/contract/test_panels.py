@@ -26,9 +26,12 @@ from tests.support.graphs import Sketch, random_array, spread_requant
 
 
 def without(*kernels: str) -> Toolkit:
-    """The house without some kernels, on weights of 8 bits and of 16, that small layers may have instead."""
+    """The house without some kernels, on weights of 8 bits and of 16, that small layers may have instead.
+
+    Weights of few bits are packed, however few they are.
+    """
     left = tuple(k for k in TABLE.kernels if k.name.removesuffix("_wide") not in kernels)
-    return replace(HOUSE, table=replace(TABLE, kernels=left))
+    return replace(HOUSE, table=replace(TABLE, kernels=left, unpacking=()))
 
 
 PANELS = without(

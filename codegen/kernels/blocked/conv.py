@@ -16,7 +16,7 @@ from codegen.ir.form import Field, Scratch, Told
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Shape, Window, row_pixels
-from codegen.kernels.blocked.cores import Core, chips_of, lined_core, longer_cores, packing, short_core, wide_chips_of
+from codegen.kernels.blocked.cores import Core, chips_of, lined_core, longer_cores, short_core, wide_chips_of
 from codegen.kernels.blocked.registers import (
     Choice,
     Work,
@@ -255,8 +255,7 @@ def _fit(core: Core, node: NodeOf[Conv2D | Dense], *, copied: bool = False, line
         mix = mix + zeros_mix(core, work, choice, context.c_out)
     code = code_bytes(used, whole or work, choice, context.c_out)
     fit = Fit(context, params, (scratch,), why, headers=(*headers, *own), mix=mix, in_place=in_place)
-    tiles = partial(_fit, packing(core), copied=copied, lined=lined) if sums.bits else None
-    return replace(fit, code_bytes=code, tiles=tiles)
+    return replace(fit, code_bytes=code)
 
 
 def _sums(core: Core, node: NodeOf[Conv2D | Dense]) -> Weighted | None:
@@ -265,10 +264,8 @@ def _sums(core: Core, node: NodeOf[Conv2D | Dense]) -> Weighted | None:
     A pair that is half empty takes as many, and the sum of the inputs as long as the products.
     """
     sums = weighted(node, apart=True)
-    if sums is None:
-        return None
-    alone = sums.less is not None and len(sums.weights) == 1
-    return (sums.stored_in(sums.weights[0].size) if alone and core.pair else sums).stored_beside(core.unpacking)
+    alone = sums is not None and sums.less is not None and len(sums.weights) == 1
+    return sums.stored_in(sums.weights[0].size) if sums and alone and core.pair else sums
 
 
 def _fit_copied(core: Core, node: NodeOf[Conv2D | Dense]) -> Fit | None:
@@ -281,9 +278,7 @@ def _fit_copied(core: Core, node: NodeOf[Conv2D | Dense]) -> Fit | None:
     k: BlockedContext = found.context
     pixels = Scratch("pixels", k.input_bytes(max(k.sizes)))
     why = f"{found.why}, inputs copied for outputs to lie over them"
-    tiles = found.tiles and partial(_fit_copied, packing(core))
-    context = replace(k, copied=True)
-    return replace(found, context=context, scratch=(pixels,), why=why, in_place=True, copies=True, tiles=tiles)
+    return replace(found, context=replace(k, copied=True), scratch=(pixels,), why=why, in_place=True, copies=True)
 
 
 def _fit_lined(core: Core, node: NodeOf[Conv2D]) -> Fit | None:

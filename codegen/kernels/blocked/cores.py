@@ -33,8 +33,6 @@ class Core:
         pair: instructions per input and two outputs whose weights of few bits share a word: to take them out, a product
             and a sum; 0 where that is not done.
         held: inputs that are in registers meanwhile.
-        unpacking: bytes that code for weights of few bits takes more, about: layers without groups whose packed weights
-            save no more keep bytes.  Counted over drawn layers; 0 where that is not done.
         copied: instructions per byte of a short copy: more where it is a call.
     """
 
@@ -52,7 +50,6 @@ class Core:
     two_groups: bool = False
     pair: float = 0
     held: int = 8
-    unpacking: int = 0
     copied: int = 2
     lined: int = 0
 
@@ -60,7 +57,7 @@ class Core:
 CORES = {
     "armv7m": Core("armv7m", 14, 1, 4095, 6, turn=16, field=1, two_groups=True, lined=4, pair=2.25),
     "armv6m": Core("armv6m", 10, 3, 31, 24, load=2, high=5, pairs=16, copied=8, pair=6, held=4),
-    "rv32": Core("rv32", 28, 2, 2047, 8, uneven=True, pair=3.75, unpacking=96),
+    "rv32": Core("rv32", 28, 2, 2047, 8, uneven=True, pair=3.75),
     "c99": Core("c99", 28, 2, 2047, 10),
 }
 """Registers: Arm without SP and PC; RISC-V without zero, sp, gp and tp; Thumb-1 has eight and some use of others."""
@@ -98,8 +95,3 @@ def longer_cores(core: Core) -> tuple[Core, ...]:
 def lined_core(core: Core) -> Core:
     """The core with the requantization that larger factors allow."""
     return replace(core, requant=core.lined)
-
-
-def packing(core: Core) -> Core:
-    """The core for tiles of a layer whose weights are packed: theirs are too, though they are fewer."""
-    return replace(core, unpacking=0)

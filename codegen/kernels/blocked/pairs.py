@@ -80,8 +80,6 @@ def _said(node: NodeOf[Conv2D | Dense], made: Grouped, k: HalvesContext) -> Fit:
 def _whole(core: Core, node: NodeOf[Conv2D | Dense], part: int) -> tuple[Grouped, HalvesContext] | None:
     """The sums as those of one group, whose factors are 1; `part`: that of the layer that it is a tile of, or 0."""
     sums = weighted(node, apart=True)
-    if sums is not None and not part:
-        sums = sums.stored_beside(core.unpacking)
     if sums is None or not sums.bits or sums.sent or not sums.of_bytes(shifted=True):
         return None
     numbers = sums.shifted_weights().reshape(len(sums.weights), -1).astype(np.int64)

@@ -153,9 +153,10 @@ def _dense_mix(k: DenseContext) -> Mix:
     once = Mix() if k.direct else Mix(other=2, load=1, store=2).times(k.groups)
     once += Mix(other=3, load=2, multiply_add=2, taken=1).times(k.groups) if k.shifted else Mix()
     inputs = Mix(other=2, load=1) if k.direct else Mix(multiple=1, moved=2)
-    group = inputs + Mix(
-        other=0 if k.wide else 8, multiple=2 if k.wide else 1, moved=8 if k.wide else 4, multiply_add=8
-    )
+    weights = Mix(0 if k.wide else 8, multiple=2 if k.wide else 1, moved=8 if k.wide else 4, multiply_add=8)
+    if k.bits:  # a word of each channel has several groups, whose inputs are loaded two groups at a time
+        inputs, weights = Mix(multiple=0.5, moved=2), Mix(8, load=k.bits / 2, multiply_add=8)
+    group = inputs + weights
     return once + (group.times(k.groups) + Mix(other=32, load=8, store=4, taken=2)).times(-(-k.c_out // 4))
 
 

@@ -30,7 +30,7 @@ Node = NodeOf[Conv2D | Dense]
 _EIGHT = 8
 """Inputs that are widened together."""
 _FOUR = 4
-"""Channels that are summed together, and inputs that are widened at a time."""
+"""Channels that are summed together."""
 
 
 @record
@@ -70,11 +70,12 @@ def _fit(node: Node) -> Fit | None:
     sums = columns_sums(node)
     if sums is None or not is_pointwise(node.op) or node.outs[0].elements != node.outs[0].shape[-1]:
         return None
-    if not few_bits(sums) or node.ins[0].shape[-1] % _FOUR:
+    if not few_bits(sums):
         return None
     k = FewDenseContext(*column_numbers(node, sums), *weight_numbers(sums, False))
     why = f"1 pixel x {min(k.c_out, _FOUR)} channels, SMLAD on inputs widened where they lie{sums.said}"
-    return Fit(k, _params(node, sums, k), why=why, headers=k.rq.headers, mix=k.mix)
+    headers = (*k.rq.headers, *(("lam_order.h",) if k.rq.form else ()))
+    return Fit(k, _params(node, sums, k), why=why, headers=headers, mix=k.mix)
 
 
 def _params(node: Node, sums: Weighted, k: FewDenseContext) -> tuple[Field, ...]:
@@ -98,5 +99,5 @@ FEW_DENSE: Kernel[Conv2D | Dense] = Kernel(
     (Conv2D, Dense),
     _fit,
     frozenset({"dsp"}),
-    headers=("lam_armv7em_few_direct.h", "lam_order.h"),
+    headers=("lam_armv7em_few_direct.h",),
 )

@@ -90,8 +90,9 @@ class Panel:
     @property
     def _odd(self) -> Mix:
         """A channel without a partner, in C."""
-        loads = 2 * self.pixels + (1 if self.wide else 0)
-        group = Mix(5 - 2 * self.wide, 1, load_next=loads, multiply_add=2 * self.pixels, taken=1)
+        loads, turn = 2 * self.pixels + (1 if self.wide else 0), 8 // self.bits if self.bits else 1
+        other = 2 + 2 / turn if self.bits else 5 - 2 * self.wide
+        group = Mix(other, 1 / turn, load_next=loads, multiply_add=2 * self.pixels, taken=1 / turn)
         byte = Mix(byte_instructions(self.form) + 3, store=1)
         return group.times(self.groups) + byte.times(self.pixels) + _SPREAD_CALL
 

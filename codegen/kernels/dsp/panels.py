@@ -224,7 +224,7 @@ class WindowPanelContext(PanelContext):
     @property
     def pass_words(self) -> int:
         """Words of weights for one kernel row."""
-        return self.c_even // 2 * _group_words(self.groups, self.bits, wide=self.wide)
+        return self.c_even // 2 * words_of(2 * self.groups, self.bits, wide=self.wide)
 
     def spread_at(self, piece: int, pixels: int) -> int:
         """Words from the first piece of a column to another."""
@@ -374,7 +374,7 @@ def _fit_pointwise(node: Node, wide: bool) -> Fit | None:
     sums, rq = found.sums, found.rq
     y, piece = node.outs[0], node.ins[0].shape[-1]
     groups, width = -(-piece // 4), row_pixels(y.shape)
-    odd_at = _odd_at(y.shape[-1], _stored_words(sums, groups, wide=wide))
+    odd_at = _odd_at(y.shape[-1], _stored_words(sums, 2 * groups, wide=wide))
     kind = _weights_kind(sums, wide=wide)
     k = PanelContext(sums.x.value, y.dtype.ctype, y.shape[-1], groups, piece, width, *kind, odd_at, rq)
     columns = Scratch("columns", 8 * _MOST_PIXELS * groups, least=8 * _at_a_time(width) * groups)
@@ -443,7 +443,7 @@ def _window_context(
     whole = op.h.size * op.w.size * channels
     joined = whole if not by_row and -(-whole // 4) < apart else 0
     groups = apart // op.h.size if by_row else -(-whole // 4) if joined else apart
-    odd_at = 0 if by_row else _odd_at(y.shape[3], _stored_words(sums, groups, wide=wide))
+    odd_at = 0 if by_row else _odd_at(y.shape[3], _stored_words(sums, 2 * groups, wide=wide))
     return WindowPanelContext(
         *(sums.x.value, y.dtype.ctype, y.shape[3], groups, taps * channels, y.shape[2]),
         *(*_weights_kind(sums, wide=wide), odd_at, rq),
@@ -467,14 +467,9 @@ def _weights_kind(sums: Weighted, *, wide: bool) -> tuple[bool, bool, int, bool]
     return wide, _is_shifted(sums, wide=wide), sums.bits, sums.less is not None
 
 
-def _group_words(groups: int, bits: int, *, wide: bool) -> int:
-    """Words of the weights of two channels; `bits` are few, or 0."""
-    return words_of(2 * groups, bits, wide=wide)
-
-
 def _stored_words(sums: Weighted, groups: int, *, wide: bool) -> int:
-    """The same of a stream, with what says of their own zero points."""
-    return _group_words(groups, sums.bits, wide=wide) + (sums.less is not None)
+    """Words of so many groups of a stream, with what says of their own zero points."""
+    return words_of(groups, sums.bits, wide=wide) + (sums.less is not None)
 
 
 def _odd_at(channels: int, pair: int) -> int:
@@ -490,8 +485,7 @@ def _range(requant: Requant | None) -> Field:
 def stream(sums: Weighted, rq: FastRequant, *, groups: int, pieces: int, wide: bool) -> Field:
     """Params `weights`: biases, weights, multipliers and shifts, in the order in which a panel reads them."""
     pairs, odd = divmod(len(sums.weights), 2)
-    pair = _stored_words(sums, groups, wide=wide)
-    alone = pair if sums.bits else pair // 2
+    pair, alone = (_stored_words(sums, n * groups, wide=wide) for n in (2, 1))
     size = pairs * (_HEAD_WORDS + pair) + odd * (_ALONE_WORDS + alone)
     about = f"with biases and factors, in the order of {_order(sums)}"
     return Field.later("weights", np.uint32, size, lambda: _streamed(sums, rq, pieces, wide=wide), about)

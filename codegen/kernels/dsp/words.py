@@ -50,9 +50,11 @@ def panel_words(weights: Array, pieces: int, together: int, *, wide: bool) -> Ar
 def few_words(weights: Array, pieces: int, together: int, bits: int) -> Array:
     """Weights of few bits [channels, taps] as words of lam_armv7em_panel_few.h, uint32 [turns, words].
 
-    As `panel_words`; a word has the next four of both channels, or those of one alone.  Of 2 bits it has the next
-    eight, but that the first four are alone where not all words would be full.
+    As `panel_words`; a word has the next four of both channels.  Of 2 bits it has the next eight, but that the first
+    four are alone where not all words would be full.  Words of one channel alone are those of `pack_few`.
     """
+    if together == 1:
+        return pack_few(weights, pieces, 1, 1, bits).reshape(len(weights), -1)
     fields = _in_turn(weights, pieces, together) + (1 << (bits - 1)) & (1 << bits) - 1
     per_word = 4 // bits
     if fields.shape[1] % per_word:

@@ -2,14 +2,28 @@
  * Copyright (c) Lamina contributors
  *
  * One pixel by one to four channels of 4 and of 2 bits, inputs widened where they lie: no column is made, and each four channels widen
- * them anew.  Inputs are whole fours; words are those of lam_armv7em_few.h, in turn among the channels.
+ * them anew.  Words are those of lam_armv7em_few.h, in turn among the channels; behind the last input zeros are read in place of
+ * what makes it a whole four.
  */
 #ifndef LAM_ARMV7EM_FEW_DIRECT_H
 #define LAM_ARMV7EM_FEW_DIRECT_H
 
 #include "lam_armv7em_few.h"
 
-/* The sum of so many bytes, whole fours. */
+/* The next four bytes, of which `count` are left; zeros behind them. */
+LAM_INLINE uint32_t lam_few_word(const uint8_t *x, int32_t count)
+{
+    uint32_t word = 0;
+    if (count >= 4) {
+        return lam_word(x);
+    }
+    for (int32_t i = 0; i < count; i++) {
+        word |= (uint32_t)x[i] << (8 * i);
+    }
+    return word;
+}
+
+/* The sum of so many bytes. */
 LAM_INLINE int32_t lam_few_total(const void *bytes, int32_t count, int is_signed)
 {
     const uint8_t *x = (const uint8_t *)bytes;
@@ -22,11 +36,11 @@ LAM_INLINE int32_t lam_few_total(const void *bytes, int32_t count, int is_signed
         __asm__("usada8 %0, %1, %2, %0" : "+r"(sum) : "r"(a), "r"(0));
         __asm__("usada8 %0, %1, %2, %0" : "+r"(sum) : "r"(b), "r"(0));
     }
-    if ((count & 4) != 0) {
-        const uint32_t last = lam_word(x) ^ turned;
+    for (int32_t left = count & 7; left > 0; left -= 4, x += 4) {
+        const uint32_t last = lam_few_word(x, left) ^ turned;
         __asm__("usada8 %0, %1, %2, %0" : "+r"(sum) : "r"(last), "r"(0));
     }
-    return (int32_t)sum - (is_signed ? 128 * count : 0);
+    return (int32_t)sum - (is_signed ? 128 * ((count + 3) & ~3) : 0);
 #else
     int32_t sum = 0;
     for (int32_t i = 0; i < count; i++) {
@@ -46,15 +60,15 @@ LAM_BLOCK int32_t lam_few_total_u8(const void *bytes, int32_t count)
     return lam_few_total(bytes, count, 0);
 }
 
-/* The products of `groups` fours of inputs. */
-LAM_INLINE const uint32_t *lam_few_direct(int32_t *acc, const void *bytes, const uint32_t *w, int32_t groups, int32_t channels,
+/* The products of `count` inputs. */
+LAM_INLINE const uint32_t *lam_few_direct(int32_t *acc, const void *bytes, const uint32_t *w, int32_t count, int32_t channels,
                                           int32_t bits, int is_signed)
 {
     const uint8_t *x = (const uint8_t *)bytes;
     const int32_t last = 16 - 2 * bits; /* where the last four of a word begin */
     int32_t at = 0;
-    for (int32_t i = 0; i < groups; i++, x += 4) {
-        const uint32_t word = lam_word(x);
+    for (int32_t left = count; left > 0; left -= 4, x += 4) {
+        const uint32_t word = lam_few_word(x, left);
         const uint32_t even = is_signed ? lam_even_s8(word) : lam_even_u8(word);
         const uint32_t odd = is_signed ? lam_odd_s8(word) : lam_odd_u8(word);
         for (int32_t c = 0; c < channels; c++) {
@@ -92,92 +106,92 @@ LAM_INLINE const uint32_t *lam_few_direct(int32_t *acc, const void *bytes, const
 #define LAM_FEW_EXTEND_U8 "uxtb"
 #define LAM_FEW_DIRECT(channels, few, type) \
     const uint32_t *x = (const uint32_t *)bytes; \
-    const int32_t steps = groups / (8 / few); \
+    const int32_t steps = count / (32 / few); \
     LAM_FEW_SUMS(LAM_FEW_ASM_S##few, LAM_FEW_STEP_S##few(channels, LAM_FEW_EXTEND_##type), channels); \
-    return lam_few_direct(acc, x, w, groups % (8 / few), channels, few, LAM_FEW_IS_##type)
+    return lam_few_direct(acc, x, w, count % (32 / few), channels, few, LAM_FEW_IS_##type)
 #else
-#define LAM_FEW_DIRECT(channels, few, type) return lam_few_direct(acc, bytes, w, groups, channels, few, LAM_FEW_IS_##type)
+#define LAM_FEW_DIRECT(channels, few, type) return lam_few_direct(acc, bytes, w, count, channels, few, LAM_FEW_IS_##type)
 #endif
 #define LAM_FEW_IS_S8 1
 #define LAM_FEW_IS_U8 0
 
-/* Adds the products of `groups` fours of inputs with each channel to its sum; returns the place behind the words. */
-LAM_BLOCK const uint32_t *lam_few_direct_1s4_s8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+/* Adds the products of `count` inputs with each channel to its sum; returns the place behind the words. */
+LAM_BLOCK const uint32_t *lam_few_direct_1s4_s8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t count)
 {
     LAM_FEW_DIRECT(1, 4, S8);
 }
 
-LAM_BLOCK const uint32_t *lam_few_direct_1s4_u8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+LAM_BLOCK const uint32_t *lam_few_direct_1s4_u8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t count)
 {
     LAM_FEW_DIRECT(1, 4, U8);
 }
 
-LAM_BLOCK const uint32_t *lam_few_direct_2s4_s8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+LAM_BLOCK const uint32_t *lam_few_direct_2s4_s8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t count)
 {
     LAM_FEW_DIRECT(2, 4, S8);
 }
 
-LAM_BLOCK const uint32_t *lam_few_direct_2s4_u8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+LAM_BLOCK const uint32_t *lam_few_direct_2s4_u8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t count)
 {
     LAM_FEW_DIRECT(2, 4, U8);
 }
 
-LAM_BLOCK const uint32_t *lam_few_direct_3s4_s8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+LAM_BLOCK const uint32_t *lam_few_direct_3s4_s8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t count)
 {
     LAM_FEW_DIRECT(3, 4, S8);
 }
 
-LAM_BLOCK const uint32_t *lam_few_direct_3s4_u8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+LAM_BLOCK const uint32_t *lam_few_direct_3s4_u8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t count)
 {
     LAM_FEW_DIRECT(3, 4, U8);
 }
 
-LAM_BLOCK const uint32_t *lam_few_direct_4s4_s8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+LAM_BLOCK const uint32_t *lam_few_direct_4s4_s8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t count)
 {
     LAM_FEW_DIRECT(4, 4, S8);
 }
 
-LAM_BLOCK const uint32_t *lam_few_direct_4s4_u8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+LAM_BLOCK const uint32_t *lam_few_direct_4s4_u8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t count)
 {
     LAM_FEW_DIRECT(4, 4, U8);
 }
 
-LAM_BLOCK const uint32_t *lam_few_direct_1s2_s8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+LAM_BLOCK const uint32_t *lam_few_direct_1s2_s8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t count)
 {
     LAM_FEW_DIRECT(1, 2, S8);
 }
 
-LAM_BLOCK const uint32_t *lam_few_direct_1s2_u8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+LAM_BLOCK const uint32_t *lam_few_direct_1s2_u8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t count)
 {
     LAM_FEW_DIRECT(1, 2, U8);
 }
 
-LAM_BLOCK const uint32_t *lam_few_direct_2s2_s8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+LAM_BLOCK const uint32_t *lam_few_direct_2s2_s8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t count)
 {
     LAM_FEW_DIRECT(2, 2, S8);
 }
 
-LAM_BLOCK const uint32_t *lam_few_direct_2s2_u8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+LAM_BLOCK const uint32_t *lam_few_direct_2s2_u8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t count)
 {
     LAM_FEW_DIRECT(2, 2, U8);
 }
 
-LAM_BLOCK const uint32_t *lam_few_direct_3s2_s8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+LAM_BLOCK const uint32_t *lam_few_direct_3s2_s8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t count)
 {
     LAM_FEW_DIRECT(3, 2, S8);
 }
 
-LAM_BLOCK const uint32_t *lam_few_direct_3s2_u8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+LAM_BLOCK const uint32_t *lam_few_direct_3s2_u8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t count)
 {
     LAM_FEW_DIRECT(3, 2, U8);
 }
 
-LAM_BLOCK const uint32_t *lam_few_direct_4s2_s8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+LAM_BLOCK const uint32_t *lam_few_direct_4s2_s8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t count)
 {
     LAM_FEW_DIRECT(4, 2, S8);
 }
 
-LAM_BLOCK const uint32_t *lam_few_direct_4s2_u8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t groups)
+LAM_BLOCK const uint32_t *lam_few_direct_4s2_u8(int32_t acc[4], const void *bytes, const uint32_t *w, int32_t count)
 {
     LAM_FEW_DIRECT(4, 2, U8);
 }

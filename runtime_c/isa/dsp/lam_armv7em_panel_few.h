@@ -6,10 +6,11 @@
  *
  *   bits 0 and 16 on      the pair of the first and third weight of the first channel
  *   bits 4 and 20 on      its second and fourth
- *   bits 8 to 15, 24 on   the same of the second channel; 0 of a channel without a partner
+ *   bits 8 to 15, 24 on   the same of the second channel
  *
  * Of 2 bits (lam_armv7em_panel_two.h) fields are a weight plus 2, places half as far, and the upper bytes of both halves have
- * the next group.  The first group is alone in its word where there are odd many.
+ * the next group.  The first group is alone in its word where there are odd many.  Words of a channel without a partner have as
+ * many of its own groups as there is room for, as those of lam_armv7em_few.h.
  *
  * To the sums of a pixel -8 (-2) times the sum of its column is added, before the products.  In `own` panels channels have zero
  * points of their own: behind the biases a word has what each weight is more than its field, that of the first channel in the
@@ -21,15 +22,15 @@
 
 #include "lam_armv7em_panel_shifted.h"
 
-/* Adds what a pixel adds to the sums of `channels` channels, then the products, [channel][pixel]; returns the place behind. */
+/* Adds what a pixel adds to the sums of both channels, then the products, [channel][pixel]; returns the place behind. */
 static inline const uint32_t *lam_panel_add_few(const lam_panel_shifted *panel, const uint32_t *w, int32_t *sums, int32_t pixels,
-                                                int32_t channels, int own, int32_t bits)
+                                                int own, int32_t bits)
 {
     const uint32_t *x = panel->panel.column;
     const int32_t groups = panel->panel.groups;
     const uint32_t mask = (bits == 4) ? 0x000F000Fu : 0x00030003u;
     int32_t at = 0; /* where in its word a group begins */
-    for (int32_t j = 0; j < channels; j++) {
+    for (int32_t j = 0; j < 2; j++) {
         const int32_t times = own ? lam_low((j == 0) ? w[0] : w[0] >> 16) : 1;
         for (int32_t p = 0; p < pixels; p++) {
             sums[j * pixels + p] += panel->more[p] * times;
@@ -37,7 +38,7 @@ static inline const uint32_t *lam_panel_add_few(const lam_panel_shifted *panel, 
     }
     w += own ? 1 : 0;
     for (int32_t i = 0; i < groups; i++, x += 2 * pixels) {
-        for (int32_t j = 0; j < channels; j++) {
+        for (int32_t j = 0; j < 2; j++) {
             const int32_t place = at + 2 * bits * j;
             const uint32_t even = (w[0] >> place) & mask, odd = (w[0] >> (place + bits)) & mask;
             for (int32_t p = 0; p < pixels; p++) {
@@ -51,15 +52,41 @@ static inline const uint32_t *lam_panel_add_few(const lam_panel_shifted *panel, 
     return w;
 }
 
+/* Adds to the sums of one channel the products of the first group of a word. */
+LAM_INLINE void lam_panel_add_group(int32_t *sums, const uint32_t *x, uint32_t word, int32_t pixels, int32_t bits, uint32_t mask)
+{
+    const uint32_t even = word & mask, odd = (word >> bits) & mask;
+    for (int32_t p = 0; p < pixels; p++) {
+        sums[p] = lam_both(even, x[p], sums[p]);
+        sums[p] = lam_both(odd, x[pixels + p], sums[p]);
+    }
+}
+
 /* As lam_panel_odd; behind the bias stands what is more, of `own`. */
 LAM_INLINE void lam_panel_odd_bits(const lam_panel_shifted *panel, const uint32_t *w, uint8_t *y, int32_t pixels, int own,
                                    int32_t bits, int mode, int type)
 {
+    const uint32_t *x = panel->panel.column;
+    const uint32_t groups = (uint32_t)panel->panel.groups, per_word = (bits == 4) ? 2u : 4u, rest = groups % per_word;
+    const int32_t times = own ? lam_low(w[1]) : 1;
+    uint32_t mask = (bits == 4) ? 0x000F000Fu : 0x00030003u;
     int32_t sums[3];
+#if LAM_BLOCKS
+    LAM_PASSED(mask); /* kept in a register: shifts cost nothing beside it */
+#endif
     for (int32_t p = 0; p < pixels; p++) {
-        sums[p] = (int32_t)w[0];
+        sums[p] = (int32_t)w[0] + panel->more[p] * times;
     }
-    w = lam_panel_add_few(panel, w + 1, sums, pixels, 1, own, bits);
+    w += own ? 2 : 1;
+    for (const uint32_t *const end = w + groups / per_word; w != end; w++) {
+        for (uint32_t i = 0; i < per_word; i++, x += 2 * pixels) {
+            lam_panel_add_group(sums, x, w[0] >> (2 * (uint32_t)bits * i), pixels, bits, mask);
+        }
+    }
+    for (uint32_t i = 0; i < rest; i++, x += 2 * pixels) {
+        lam_panel_add_group(sums, x, w[0] >> (2 * (uint32_t)bits * i), pixels, bits, mask);
+    }
+    w += (rest != 0) ? 1 : 0;
     for (int32_t p = 0; p < pixels; p++) {
         y[p * panel->panel.channels] = lam_panel_byte(sums[p], w[0], (int32_t)w[1], panel->panel.centre, mode, type);
     }
@@ -194,7 +221,7 @@ static inline void lam_panel_plain_few(const lam_panel_shifted *panel, uint8_t *
         for (int32_t j = 0; j < 2 * pixels; j++) {
             sums[j] = (int32_t)w[j / pixels];
         }
-        w = lam_panel_add_few(panel, w + 2, sums, pixels, 2, own, bits);
+        w = lam_panel_add_few(panel, w + 2, sums, pixels, own, bits);
         last = lam_panel_store(&panel->panel, w, sums, y, pixels, mode, type);
     }
 }
@@ -203,7 +230,7 @@ static inline void lam_panel_sums_plain_few(const lam_panel_shifted *panel, int3
 {
     const uint32_t *w = panel->panel.weights;
     for (const int32_t *const end = sums + pixels * panel->panel.channels; sums != end; sums += 2 * pixels) {
-        w = lam_panel_add_few(panel, w, sums, pixels, 2, 0, bits);
+        w = lam_panel_add_few(panel, w, sums, pixels, 0, bits);
     }
 }
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks import low_bit_layers
 from codegen import api
 from codegen.ir.graph import Graph
 from codegen.ir.op import NodeOf
@@ -202,6 +203,13 @@ def test_few_outputs_take_a_quarter_more_at_most(name: str, zeros: bool, chip: s
     assert few is not None
     assert bytes_ is not None
     assert few <= MOST * bytes_
+
+
+@pytest.mark.parametrize("name", ["two outputs", "three outputs", "line to three", "3x3 to two"])
+def test_few_outputs_of_many_inputs_take_a_quarter_more_at_most(name: str) -> None:
+    """Inputs are read once for products and for their sum, and windows where they lie."""
+    found = low_bit_layers.row("rv32imc", name, 8)["instructions"]
+    assert max(found.values()) <= MOST * found["8 bits"]
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -36,7 +36,7 @@ class Core:
         unpacking: bytes that code for weights of few bits takes more, about: layers without groups whose packed weights
             save no more keep bytes.  Counted over drawn layers; 0 where that is not done.
         copied: instructions per byte of a short copy: more where it is a call.
-        called: the same of one of some length, of C libraries that copy byte by byte; 0: as many.
+        called: the same of one that a C library makes byte by byte; 0 where copies by calls are no slower.
     """
 
     name: str

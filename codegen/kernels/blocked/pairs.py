@@ -73,6 +73,8 @@ def _fit_runs(core: Core, node: NodeOf[Conv2D], *, part: int = 0) -> Fit | None:
     if found is None:
         return None
     made, k = found
+    if k.left_over(k.size):
+        return None  # what fills words of each run is flash
     width = row_pixels(node.outs[0].shape)
     pieces = pieces_of(Choice(1, tuple((i, 1) for i in range(width)), 0), windows(op)[1], node.ins[0].shape, k.n_out)
     k = replace(k, pieces=pieces, window_rows=op.h.size, runs=True)
@@ -157,7 +159,7 @@ def _block(core: Core, k: HalvesContext, outputs: int) -> Mix:
     added = products if core.product == 1 else 0
     other = core.pair * products - added + (core.load - 1) * k.n_in + _TURN * words + k.parts * _PART
     other += (k.n_in + pairs * k.parts) * k.summing
-    moved = _SPREAD * spread + _APART * pairs * k.apart + outputs * (_CHANNEL + core.requant)
+    moved = _SPREAD * spread + _APART * pairs * k.apart + outputs * (_CHANNEL + core.requant - 1)
     loads = k.n_in + words * pairs * -(-k.in_word // core.held) + k.parts
     return Mix(other + moved + _GROUP, load=loads, store=outputs, multiply_add=added, taken=words)
 

@@ -33,6 +33,7 @@ _COPIED_RUN = 6
 """Instructions around the copy of a run."""
 _CALLED_RUN = 20
 """The same where padding is put beside it."""
+_SHORT_COPY = 12
 _WORTH_A_VARIANT = 0.97
 _WHOLE_RUN, _LONG_RUN = 12, 128
 """Taps that are written out without a loop, and those of each of several runs from which on a core may take longer
@@ -281,8 +282,9 @@ def windows_mix(core: Core, work: Work) -> Mix:
 
 
 def copied_mix(core: Core, runs: int, size: int) -> Mix:
-    """What copies of so many runs take that are `size` bytes in all, of calls of the C library."""
-    each, turns = core.called or core.copied, size if core.called else 0
+    """What copies of so many runs take that are `size` bytes in all: compilers write out short ones."""
+    called = core.called > 0 and size > _SHORT_COPY * runs
+    each, turns = (core.called, size) if called else (core.copied, 0)
     return Mix(runs * _CALLED_RUN + (each - 2) * size - turns, load=size, store=size, taken=turns)
 
 

@@ -36,7 +36,7 @@ class Core:
         unpacking: bytes that code for weights of few bits takes more, about: layers without groups whose packed weights
             save no more keep bytes.  Counted over drawn layers; 0 where that is not done.
         copied: instructions per byte of a short copy: more where it is a call.
-        called: the same of one that a C library makes byte by byte; 0 where copies by calls are no slower.
+        called: the same of one of more bytes, which the C library makes, byte by byte where it takes more; 0: the same.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Core:
 
 CORES = {
     "armv7m": Core("armv7m", 14, 1, 4095, 6, turn=16, field=1, two_groups=True, lined=4, pair=2.25),
-    "armv6m": Core("armv6m", 10, 3, 31, 24, load=2, high=5, pairs=16, copied=8, pair=6, held=4),
+    "armv6m": Core("armv6m", 10, 3, 31, 24, load=2, high=5, pairs=16, copied=8, called=2, pair=6, held=4),
     "rv32": Core("rv32", 28, 2, 2047, 8, uneven=True, pair=3.75, unpacking=96, called=6),
     "c99": Core("c99", 28, 2, 2047, 10),
 }

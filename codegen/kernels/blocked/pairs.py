@@ -39,6 +39,8 @@ _SUMMED, _PART, _TURN, _SPREAD, _APART, _CHANNEL, _GROUP, _CALL = 1.25, 6, 2, 8,
 sums are spread, of one with zero points of its own, of an output, of a block, of a call."""
 _FEW_BLOCKS = 2
 """So many blocks sum inputs in fewer instructions themselves than they are summed in before."""
+_RUN = 8
+"""Instructions around a block's run, beside loads and stores of sums for which there are no registers."""
 _OTHERS = 7
 """Registers beside inputs, sums and that of the inputs: pointers, the fields' mask, what is taken out by it."""
 
@@ -158,10 +160,18 @@ def _block(core: Core, k: HalvesContext, outputs: int) -> Mix:
     products, spread = pairs * k.n_in, k.parts * pairs
     added = products if core.product == 1 else 0
     other = core.pair * products - added + (core.load - 1) * k.n_in + _TURN * words + k.parts * _PART
-    other += (k.n_in + pairs * k.parts) * k.summing
+    other += (k.n_in + pairs * k.parts) * k.summing + _run(core, k, outputs) * k.whole * k.runs
     moved = _SPREAD * spread + _APART * pairs * k.apart + outputs * (_CHANNEL + core.requant - 1)
     loads = k.n_in + words * pairs * -(-k.in_word // core.held) + k.parts
     return Mix(other + moved + _GROUP, load=loads, store=outputs, multiply_add=added, taken=words)
+
+
+def _run(core: Core, k: HalvesContext, outputs: int) -> int:
+    """What each run of a block takes beside its parts."""
+    pairs = k.pairs_of(outputs)
+    kept = outputs + pairs * k.apart
+    spilled = min(core.held, k.in_word) + pairs + kept + _OTHERS > core.registers
+    return _RUN + 2 * core.load * kept * spilled
 
 
 def _copied(core: Core, k: HalvesContext) -> Mix:

@@ -283,8 +283,8 @@ def windows_mix(core: Core, work: Work) -> Mix:
 
 def copied_mix(core: Core, runs: int, size: int) -> Mix:
     """What copies of so many runs take that are `size` bytes in all: compilers write out short ones."""
-    called = core.called > 0 and size > _SHORT_COPY * runs
-    each, turns = (core.called, size) if called else (core.copied, 0)
+    each = core.called if core.called and size > _SHORT_COPY * runs else core.copied
+    turns = size if each > core.copied else 0
     return Mix(runs * _CALLED_RUN + (each - 2) * size - turns, load=size, store=size, taken=turns)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks import low_bit_layers
 from codegen import api
 from codegen.ir.graph import Graph
 from codegen.ir.op import NodeOf
@@ -31,7 +32,7 @@ from tests.support.tools import require_tool
 CHIPS = ("cortex-m0plus", "cortex-m3", "rv32imc")
 LEVELS = {"armv6m": 4, "armv7m": 8, "rv32": 8}
 """With how many inputs they hold at a time."""
-PAIRS = {"blocked_pairs", "blocked_window_pairs"}
+PAIRS = {"blocked_pairs", "blocked_run_pairs", "blocked_window_pairs"}
 PACKED = replace(HOUSE, table=replace(TABLE, unpacking=()))
 """The house, packing all weights of few bits."""
 MOST = 1.25
@@ -81,12 +82,30 @@ def test_every_kind_of_layer_is_among_them(level: str) -> None:
     }
     assert {form.kernel for form in forms} == PAIRS
     assert {form.context.held for form in forms} == {LEVELS[level]}
-    windows_of = [form.context for form in forms if form.kernel == "blocked_window_pairs"]
-    assert {k.gathers for k in windows_of} == {False, True}
-    assert {len(k.pieces) > 1 for k in windows_of} == {False, True}
+    runs = [form.context for form in forms if form.kernel == "blocked_run_pairs"]
+    assert {k.gathers for k in runs} == {False, True}
+    assert {len(k.pieces) > 1 for k in runs} == {False, True}
+    assert {form.context.summing for form in forms} == ({False} if level == "armv6m" else {False, True})
     assert any(k.part < k.n_in and k.whole_rests for k in (form.context for form in forms))
     assert any(k.part == k.n_in for k in (form.context for form in forms))
     assert all(f"weights of {view.ins[1].bits} bits" in form.why for view, form in zip(views, forms, strict=True))
+
+
+@pytest.mark.parametrize("kept", ["blocked_run_pairs", "blocked_window_pairs"])
+@pytest.mark.parametrize("level", LEVELS)
+def test_windows_are_read_where_they_lie_or_copied(level: str, kept: str, tmp_path: Path) -> None:
+    """Either way: which takes less is not asked here."""
+    require_tool("gcc")
+    others = {"blocked_conv", "blocked_run_pairs", "blocked_window_pairs"} - {kept}
+    tools = replace(HOUSE, table=replace(TABLE, kernels=tuple(k for k in TABLE.kernels if k.name not in others)))
+    found = graph_of(list(every()))
+    forms = {node.name: find_form(found.view(node), level, tools.table) for node in found.nodes}
+    of_windows = {name: form for name, form in forms.items() if form and form.kernel == kept}
+    assert {form.context.gathers for form in of_windows.values()} == {False, True}
+    assert {form.context.parts > form.context.window_rows for form in of_windows.values()} == {False, True}
+    graph = graph_of([case for case in every() if case.name in of_windows])
+    made = make_project(graph, tmp_path, level, tools)
+    assert differences(graph, made, "gcc", f"-O0 {TRAPS}") == []
 
 
 @pytest.mark.parametrize("flags", [f"-O0 {TRAPS}", "-O3"])
@@ -186,6 +205,13 @@ def test_few_outputs_take_a_quarter_more_at_most(name: str, zeros: bool, chip: s
     assert few is not None
     assert bytes_ is not None
     assert few <= MOST * bytes_
+
+
+@pytest.mark.parametrize("name", ["two outputs", "three outputs", "line to three", "3x3 to two"])
+def test_few_outputs_of_many_inputs_take_a_quarter_more_at_most(name: str) -> None:
+    """Inputs are read once for products and for their sum, and windows where they lie."""
+    found = low_bit_layers.row("rv32imc", name, 8)["instructions"]
+    assert max(found.values()) <= MOST * found["8 bits"]
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import codegen
-from benchmarks import layers
+from benchmarks import layers, low_bit_layers
 from codegen.kernels.choose import estimated_cycles
 from codegen.options import Goal
 from codegen.pipeline import Options, compile_file
@@ -77,6 +77,16 @@ def test_layers_of_many_sizes_agree_with_counts(
     model = tmp_path / "layers.onnx"
     model.write_bytes(layers.model(dtype, weighted=weighted, rectified=weighted and requant == "tflite"))
     assert held(model, "cortex-m55", "mve_", requant=requant) >= count
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["s4", "u4", "s2"])
+@pytest.mark.parametrize("name", ["two outputs", "dense", "3x3", "line to three", "3x3 to two"])
+def test_weights_of_few_bits_agree_with_counts(name: str, kind: str, tmp_path: Path) -> None:
+    ready("rv32imc")
+    model = tmp_path / "layer.onnx"
+    model.write_bytes(low_bit_layers.layer(name, 8, kind))
+    assert held(model, "rv32imc", "blocked_") == 1
 
 
 def held(model: Path, chip: str, kernels: str, least: int = 0, **words: Any) -> int:

@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from codegen.ir.form import Field, Scratch, Told
+from codegen.ir.form import Field, Mix, Scratch, Told
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import Shape, Window, row_pixels
@@ -23,6 +23,7 @@ from codegen.kernels.blocked.registers import (
     choose,
     code_bytes,
     conv_mix,
+    copied_mix,
     in_windows,
     turn_of,
     windows_bytes,
@@ -228,7 +229,7 @@ def _fit(core: Core, node: NodeOf[Conv2D | Dense], *, copied: bool = False, line
     choice = choose(used, whole or work, once=copied)
     planar = not sums.bits and core.pairs > 0 and sums.x is DType.S8 and 2 in choice.sizes and choice.channels == 2
     context = _context(core, node, sums, choice, rq=scaling.rq, planar=planar)
-    scratch = _gathered(node, context.pieces)
+    scratch = gathered(node, context.pieces)
     edges = ", edges copied beside padding" if scratch.bytes else ""
     at = room_in_row(context.pieces, c_out, scratch.bytes) if whole is None else -1
     if at >= 0:
@@ -239,7 +240,7 @@ def _fit(core: Core, node: NodeOf[Conv2D | Dense], *, copied: bool = False, line
         )
     if whole is not None:
         context = _with_windows(core, whole, node, context)
-        near = _gathered(node, pieces_of(choose(used, work), windows(node.op)[1], node.ins[0].shape, c_out))
+        near = gathered(node, pieces_of(choose(used, work), windows(node.op)[1], node.ins[0].shape, c_out))
         scratch = replace(scratch, bytes=max(near.bytes, windows_bytes(used, whole)))
         edges = ", windows copied to one run each"
     params, headers = _params(sums, scaling, context), context.rq.headers
@@ -251,6 +252,8 @@ def _fit(core: Core, node: NodeOf[Conv2D | Dense], *, copied: bool = False, line
     mix = conv_mix(core, whole or work, counted, context.c_out) if few or isinstance(op, Conv2D) else None
     if mix is not None and whole is not None:
         mix = mix + windows_mix(core, work)
+    if mix is not None and few:
+        mix = mix + _edges_mix(core, context)
     if mix is not None and sums.less is not None:
         mix = mix + zeros_mix(core, work, choice, context.c_out)
     code = code_bytes(used, whole or work, choice, context.c_out)
@@ -392,11 +395,17 @@ def _params(sums: Weighted, scaling: Scaling, k: BlockedContext) -> tuple[Field,
     return (scaling.bias, *zero, *scaling.numbers, *shift, _weights(sums, k))
 
 
-def _gathered(node: NodeOf[Conv2D | Dense], pieces: tuple[Piece, ...]) -> Scratch:
+def gathered(node: NodeOf[Conv2D | Dense], pieces: tuple[Piece, ...]) -> Scratch:
     """Copies of the columns of the largest block that reaches over an edge."""
     h, w = windows(node.op)
     reaching, c_in = [p.pixels for p in pieces if not p.columns.inside], node.ins[0].shape[-1]
     return Scratch("columns", gathered_bytes(h.size, max(reaching), w, c_in, 1) if reaching else 0)
+
+
+def _edges_mix(core: Core, k: BlockedContext) -> Mix:
+    """What the copies of blocks over an edge take."""
+    copied = [k.kernel_h * piece.columns.total for piece in k.pieces if not piece.columns.inside]
+    return copied_mix(core, k.kernel_h * len(copied), sum(copied))
 
 
 def room_in_row(pieces: tuple[Piece, ...], c_out: int, size: int) -> int:

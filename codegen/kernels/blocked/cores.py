@@ -34,6 +34,7 @@ class Core:
             and a sum; 0 where that is not done.
         held: inputs that are in registers meanwhile.
         copied: instructions per byte of a short copy: more where it is a call.
+        called: the same of one of more bytes, which the C library makes, byte by byte where it takes more; 0: the same.
     """
 
     name: str
@@ -51,13 +52,14 @@ class Core:
     pair: float = 0
     held: int = 8
     copied: int = 2
+    called: int = 0
     lined: int = 0
 
 
 CORES = {
     "armv7m": Core("armv7m", 14, 1, 4095, 6, turn=16, field=1, two_groups=True, lined=4, pair=2.25),
-    "armv6m": Core("armv6m", 10, 3, 31, 24, load=2, high=5, pairs=16, copied=8, pair=6, held=4),
-    "rv32": Core("rv32", 28, 2, 2047, 8, uneven=True, pair=3.75),
+    "armv6m": Core("armv6m", 10, 3, 31, 24, load=2, high=5, pairs=16, copied=8, called=2, pair=6, held=4),
+    "rv32": Core("rv32", 28, 2, 2047, 8, uneven=True, pair=3.75, called=6),
     "c99": Core("c99", 28, 2, 2047, 10),
 }
 """Registers: Arm without SP and PC; RISC-V without zero, sp, gp and tp; Thumb-1 has eight and some use of others."""

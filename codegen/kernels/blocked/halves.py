@@ -39,6 +39,8 @@ class HalvesContext(InGroups):
     `copied`: a pixel is read from scratch, so that its outputs may be stored over it.
     `windows`: what the first pixel of each piece of a row reads of each of `window_rows` kernel rows, in bytes, where
     the inputs of a pixel are a window, which is copied.
+    `runs`: a group is what a window has in one kernel row, and is read there; only windows over an edge are copied.
+    `summing`: each block makes the sums of inputs beside its products; else they are made before, for all blocks.
     """
 
     x_t: str
@@ -54,6 +56,8 @@ class HalvesContext(InGroups):
     pieces: tuple[Piece, ...] = ()
     windows: tuple[tuple[Columns, ...], ...] = ()
     window_rows: int = 1
+    runs: bool = False
+    summing: bool = False
 
     @property
     def outputs(self) -> tuple[tuple[int, int, int], ...]:
@@ -81,7 +85,7 @@ class HalvesContext(InGroups):
     @property
     def near_at(self) -> int:
         """Where in scratch the copy of a pixel's inputs lies: behind what sums begin with."""
-        return 4 * self.parts
+        return 0 if self.summing else 4 * self.parts
 
     @property
     def window_run(self) -> int:
@@ -91,6 +95,8 @@ class HalvesContext(InGroups):
     @property
     def gathers(self) -> bool:
         """Whether any window holds padding."""
+        if self.runs:
+            return any(not piece.columns.inside for piece in self.pieces)
         return any(not columns.inside for piece in self.windows for columns in piece)
 
     @property
@@ -129,6 +135,10 @@ class HalvesContext(InGroups):
     def parts_of(self, inputs: int) -> int:
         """Parts of so many inputs of a group that are whole."""
         return inputs // self.part
+
+    def in_parts(self, inputs: int) -> int:
+        """Those of so many inputs that are in whole parts."""
+        return self.part * self.parts_of(inputs)
 
     def part_rest(self, inputs: int) -> int:
         """Inputs of the last part where it is smaller."""
@@ -219,7 +229,8 @@ def halves_params(node: NodeOf[Conv2D | Dense], made: Grouped, k: HalvesContext)
 def _less_fields(made: Grouped, k: HalvesContext) -> tuple[Field, ...]:
     if made.less is None:
         return ()
-    less = _by_blocks(made.less - (1 << (made.bits - 1)), k).astype(np.int8)
+    own = made.less if k.scaled else made.less[:, :1]
+    less = _by_blocks(own - (1 << (made.bits - 1)), k).astype(np.int8)
     return (Field("w_shift", less, about=_STORED_LESS),)
 
 

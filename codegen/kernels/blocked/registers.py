@@ -31,6 +31,9 @@ _GROUP = 12
 _PAIRS_CALL = 110
 _COPIED_RUN = 6
 """Instructions around the copy of a run."""
+_CALLED_RUN = 20
+"""The same where padding is put beside it."""
+_SHORT_COPY = 12
 _WORTH_A_VARIANT = 0.97
 _WHOLE_RUN, _LONG_RUN = 12, 128
 """Taps that are written out without a loop, and those of each of several runs from which on a core may take longer
@@ -276,6 +279,13 @@ def _group_code(core: Core, work: Work, pixels: int, channels: int) -> int:
 def windows_mix(core: Core, work: Work) -> Mix:
     """What the copies of a row's windows take; `work` is as it was without them."""
     return _copied(core, work).times(work.width)
+
+
+def copied_mix(core: Core, runs: int, size: int) -> Mix:
+    """What copies of so many runs take that are `size` bytes in all: compilers write out short ones."""
+    each = core.called if core.called and size > _SHORT_COPY * runs else core.copied
+    turns = size if each > core.copied else 0
+    return Mix(runs * _CALLED_RUN + (each - 2) * size - turns, load=size, store=size, taken=turns)
 
 
 def zeros_mix(core: Core, work: Work, choice: Choice, c_out: int) -> Mix:

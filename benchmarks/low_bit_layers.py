@@ -48,6 +48,8 @@ LAYERS: dict[str, tuple[str, tuple[int, ...], tuple[int, ...], dict[str, Any]]] 
     "16 by 4": ("Conv", (1, 16, 3, 3), (4, 16, 1, 1), {}),
     "line to three": ("Conv", (1, 64, 15, 1), (3, 64, 3, 1), {"pads": [1, 0, 1, 0]}),
     "3x3 to two": ("Conv", (1, 48, 8, 8), (2, 48, 3, 3), SAME),
+    "narrow 3x3": ("Conv", (1, 8, 8, 8), (8, 8, 3, 3), SAME),
+    "narrow pointwise": ("Conv", (1, 24, 8, 8), (24, 24, 1, 1), {}),
     "bounded 3x3": ("Conv", (1, 32, 8, 8), (32, 32, 3, 3), SAME),
     "bounded pointwise": ("Conv", (1, 64, 8, 8), (64, 64, 1, 1), {}),
     "bounded first": ("Conv", (1, 3, 16, 16), (8, 3, 3, 3), SAME),

@@ -5,6 +5,8 @@ One output row per call; weights [Cout, KH, KW, Cin/groups].
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import Any, TypeGuard
 
 from codegen.ir.form import Field, Scratch
@@ -12,7 +14,7 @@ from codegen.ir.op import NodeOf
 from codegen.ir.shape import Window
 from codegen.kernels.common import RequantContext, requant_context, requant_fields
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.planes import FewWeights, Planes, Unpacked, few_headers, few_weights, plain
+from codegen.kernels.planes import UNPACKS, FewWeights, Planes, Unpacked, few_headers, few_weights, plain
 from codegen.kernels.sizes import GroupSizes
 from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D, Dense
@@ -35,7 +37,10 @@ class GroupedContext(GroupSizes):
 
 @record(kw_only=True)
 class ConvContext(GroupedContext):
-    """Literals of one convolution.  Output columns [left, right) have no tap in the padding."""
+    """Literals of one convolution.  Output columns [left, right) have no tap in the padding.
+
+    `skips`: other columns leave out taps in the padding, which are of no account: they hold zero, or it is taken off.
+    """
 
     kernel_h: int
     kernel_w: int
@@ -44,6 +49,7 @@ class ConvContext(GroupedContext):
     pad: int
     left: int
     right: int
+    skips: bool = False
 
     @property
     def filter(self) -> int:
@@ -64,6 +70,11 @@ class ConvContext(GroupedContext):
     def contiguous(self) -> bool:
         """Whether the taps of one kernel row are one run of memory."""
         return self.groups == 1 and self.dilation == 1
+
+    @property
+    def summed(self) -> int:
+        """Inputs that one loop sums."""
+        return self.run if self.contiguous else self.c_group
 
     @property
     def has_edges(self) -> bool:
@@ -140,8 +151,12 @@ def _fit(node: NodeOf[Conv2D]) -> Fit | None:
 
 def _fit_planes(node: NodeOf[Conv2D], sums: Weighted, few: FewWeights | None) -> Fit:
     """With bytes that outputs share where weights have few bits."""
-    planes = few.planes(len(sums.weights), groups=node.op.groups) if few else None
-    k = ConvContext(**conv_literals(node, sums), planes=planes)
+    k = ConvContext(**conv_literals(node, sums))
+    planes = None
+    if few:
+        shared = node.op.groups == 1
+        planes = few.shared_planes(sums, k.summed) if shared else few.planes(len(sums.weights), groups=node.op.groups)
+        k = replace(k, planes=planes, skips=_skips(node, sums))
     stored = few.fields_of(planes) if few and planes else (sums.plain_weights(),)
     params = (*_numbers(node, sums, k), *stored)
     return Fit(k, params, why=plain(few), headers=(*k.rq.headers, *few_headers(few)))
@@ -154,28 +169,42 @@ def fit_depthwise_planes(node: NodeOf[Conv2D]) -> Fit | None:
     return _fit_planes(node, sums, few) if sums and few and is_depthwise(node) else None
 
 
-def _fit_unpacked(node: NodeOf[Conv2D]) -> Fit | None:
-    """Where outputs do not all have the same inputs: the weights of one become bytes before a row of it is made."""
+def _fit_unpacked(node: NodeOf[Conv2D], *, groups: bool = True) -> Fit | None:
+    """The weights of one output become bytes before a row of it is made.
+
+    Where outputs do not all have the same inputs, or, without groups, where a row has pixels enough.
+    """
     sums = weighted(node, apart=True)
     few = few_weights(node.ins[1], sums.weights) if sums else None
-    if sums is None or few is None or node.op.groups == 1:
+    if sums is None or few is None or (node.op.groups > 1) is not groups:
         return None
-    k = UnpackedContext(**conv_literals(node, sums), unpacked=few.unpacked)
-    stored = (*few.less_fields(), few.in_runs())
+    k = UnpackedContext(**conv_literals(node, sums), unpacked=few.unpacked, skips=_skips(node, sums))
+    if not groups and not few.unpack(k.summed, k.w_out):
+        return None
+    stored = (*few.less_fields(), few.in_runs(halves=not groups))
     params = (*_numbers(node, sums, k), *stored)
     scratch = Scratch("weights", few.unpacked.filled(k.filter))
-    headers = (*k.rq.headers, *(few_headers(few) if k.unpacked.own else ()))
+    rolled = k.unpacked.own or not groups
+    headers = (*k.rq.headers, *(few_headers(few) if rolled else ()))
     return Fit(k, params, (scratch,), plain(few), headers=headers)
+
+
+def _skips(node: NodeOf[Conv2D], sums: Weighted) -> bool:
+    """Whether taps in the padding are of no account."""
+    return sums.wide or node.op.x_zero_point == 0
 
 
 def _numbers(node: NodeOf[Conv2D], sums: Weighted, k: ConvContext) -> tuple[Field, ...]:
     """All params but weights."""
-    return (sums.bias_field(), *sums.zero_fields(padded=k.has_edges), *requant_fields(node.op.requant))
+    return (sums.bias_field(), *sums.zero_fields(padded=k.has_edges and not k.skips), *requant_fields(node.op.requant))
 
 
 CONV2D_UNPACKED = Kernel(
     "conv2d_unpacked", "conv2d_unpacked.c.j2", "row", (Conv2D,), _fit_unpacked, program_memory=True
 )
+CONV2D_ROWS = Kernel(
+    "conv2d_rows", "conv2d_unpacked.c.j2", "row", (Conv2D,), partial(_fit_unpacked, groups=False), needs=UNPACKS
+)
 CONV2D = Kernel("conv2d", "conv2d.c.j2", "row", (Conv2D,), _fit, program_memory=True)
 
-KERNELS: tuple[Kernel[Any], ...] = (CONV2D_UNPACKED, CONV2D)
+KERNELS: tuple[Kernel[Any], ...] = (CONV2D_UNPACKED, CONV2D_ROWS, CONV2D)

@@ -59,6 +59,11 @@ class Fields:
         """The bits of a field."""
         return (1 << self.bits) - 1
 
+    @property
+    def sign(self) -> int:
+        """The bit of a field that says that its number is below zero."""
+        return 1 << (self.bits - 1)
+
     def in_turn(self, count: int) -> int:
         """How many times `count` fields go into an element: a power of two."""
         return 1 << (self.element // (self.bits * count)).bit_length() - 1

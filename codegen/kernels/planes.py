@@ -6,15 +6,36 @@ Where that is not so weights become bytes for the row made, a filter or a block 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from codegen.ir.form import Field
 from codegen.ir.quant import Array, DType, TensorType, taken_off
 from codegen.kernels.packed import Fields, filled_to
-from codegen.kernels.weighted import EACH_STORED_LESS, few_said
+from codegen.kernels.weighted import EACH_STORED_LESS, Weighted, few_said
 from codegen.records import record
 
+UNPACKS = frozenset({"x86"})
+"""Features of chips whose compilers make vectors of sums over bytes, or write them out, better than of fewer bits."""
+_LEAST_PIXELS = 4
+"""So many have use of weights that become bytes there."""
+_VECTOR, _FOUR = 16, 4
+"""Weights of a vector there, and turns that compilers write out otherwise."""
+
+_LEAST_OUTPUTS = 4
+"""So many have use of the sum of the inputs."""
+_WRITTEN_OUT = 16
+"""Loops of no more turns compilers write out, output by output: there a sum of the inputs is in the way."""
 _ELEMENT = 8
+
+
+class _Few:
+    """What literals of weights of few bits have that loops over them are made of."""
+
+    def loop(self, turns: int) -> str:
+        """What stands before one of so many turns (lam_rolled.h)."""
+        return "LAM_UNEVEN" if turns % _FOUR else "LAM_FOURS" if turns % _VECTOR else "LAM_ROLLED"
 
 
 @record
@@ -27,10 +48,11 @@ class Span:
 
 
 @record
-class Planes:
+class Planes(_Few):
     """Literals: byte filter n holds the weights of outputs n * step + p * apart, p a field of `fields`.
 
-    `own`: weights have zero points of their own, one for each output.
+    `own`: weights have zero points of their own, one for each output; `totals`: an output adds its own times the sum of
+    the inputs, and not to each weight.
     """
 
     fields: Fields
@@ -38,6 +60,7 @@ class Planes:
     step: int
     apart: int
     own: bool
+    totals: bool = False
 
     def input_of(self, plane: int) -> str:
         """What tells the pointer to an output's inputs from others': nothing where all have the same."""
@@ -76,7 +99,7 @@ class Planes:
 
 
 @record
-class Unpacked:
+class Unpacked(_Few):
     """Literals of weights of few bits that become bytes before they are used; `own`: they have own zero points."""
 
     fields: Fields
@@ -94,6 +117,10 @@ class Unpacked:
     def filled(self, count: int) -> int:
         """The numbers of those."""
         return self.elements(count) * self.in_turn
+
+    def distant(self, count: int) -> tuple[int, ...]:
+        """Where the numbers of a byte lie, from the first on, of `halves` of so many."""
+        return tuple(range(0, self.filled(count), self.elements(count)))
 
     def runs(self, numbers: Array) -> Array:
         """Numbers [..., n] in bytes of neighbours."""
@@ -129,10 +156,23 @@ class FewWeights:
             return Planes(self.fields, outputs, turn, 1, own)
         return Planes(self.fields, outputs, 1, -(-outputs // turn), own)
 
+    def shared_planes(self, sums: Weighted, run: int) -> Planes:
+        """The same of outputs that have the same inputs, which are taken in runs, and whose sum they may share."""
+        shares = self.less is not None and len(self.numbers) >= _LEAST_OUTPUTS and run > _WRITTEN_OUT
+        fits = sums.wide or (sums.less is not None and sums.fits_unsigned(self.bits))
+        return replace(self.planes(len(self.numbers)), totals=shares and fits)
+
     @property
     def unpacked(self) -> Unpacked:
         """What is known of them where they become bytes."""
         return Unpacked(self.fields, self.less is not None)
+
+    def unpack(self, run: int, pixels: int) -> bool:
+        """Whether kernels for such chips make bytes of an output's weights, summed in runs, for so many pixels.
+
+        Weights around zero that fill vectors are taken apart there as fast as bytes are widened.
+        """
+        return pixels >= _LEAST_PIXELS and (self.less is not None or run % _VECTOR > 0)
 
     def fields_of(self, planes: Planes) -> tuple[Field, ...]:
         """Params `w_shift`, where each output has one, and `weights`."""
@@ -144,11 +184,11 @@ class FewWeights:
         """Params `w_shift`, where each output has one."""
         return () if self.less is None else (less_field(self.less),)
 
-    def in_runs(self) -> Field:
-        """Params `weights`, those of each output one after another."""
-        flat = self.numbers.reshape(len(self.numbers), -1)
+    def in_runs(self, *, halves: bool = False) -> Field:
+        """Params `weights`, those of each output one after another; `halves`: each byte's far apart."""
+        flat, pack = self.numbers.reshape(len(self.numbers), -1), self.unpacked.halves if halves else self.unpacked.runs
         size = len(flat) * self.unpacked.elements(flat.shape[1])
-        return Field.later("weights", np.uint8, size, lambda: self.unpacked.runs(flat).reshape(-1), "output by output")
+        return Field.later("weights", np.uint8, size, lambda: pack(flat).reshape(-1), "output by output")
 
 
 def less_field(less: Array) -> Field:

@@ -127,6 +127,16 @@ def test_c_of_one_column_equals_golden_on_the_emulated_chip(chip: str, tmp_path:
     assert selftest_on(chip, project).exit_code == 0
 
 
+ON_X86 = {
+    "window": ("conv2d", "conv2d_rows"),
+    "pointwise": ("dense", "dense_unpacked"),
+    "narrow window": ("conv2d_rows", "conv2d_rows"),
+    "narrow pointwise": ("dense_unpacked", "dense_unpacked"),
+    "few pixels": ("conv2d", "conv2d"),
+}
+"""Kernels of 16-bit data, without and with zero points of their own."""
+
+
 LAYERS = {
     "window": ("Conv", (1, 16, 6, 6), (16, 16, 3, 3), {"pads": [1] * 4}, np.int16),
     "pointwise": ("Conv", (1, 32, 4, 4), (32, 32, 1, 1), {}, np.int16),
@@ -169,9 +179,17 @@ OF_FOUR_OUTPUTS = {
 """Layers that take more than MOST with panels, and more yet in plain C."""
 
 
+NARROW = {
+    "narrow window": ("Conv", (1, 8, 6, 6), (8, 8, 3, 3), {"pads": [1] * 4}, np.int16),
+    "narrow pointwise": ("Conv", (1, 12, 6, 6), (12, 12, 1, 1), {}, np.int16),
+    "few pixels": ("Conv", (1, 8, 6, 3), (8, 8, 3, 3), {"pads": [1] * 4}, np.int16),
+}
+"""Layers of 16-bit data whose sums do not fill vectors of 16, and one of rows of three pixels."""
+
+
 def layer(name: str, bits: int, zeros: bool = False) -> bytes:
     """One layer between integers, its weights numbers of 4 bits that lie in 4 or in 8; `zeros`: without a sign."""
-    kind, x, shape, words, act = (LAYERS | WITH_SMLAD | IN_PAIRS | FEW_OUTPUTS | OF_FOUR_OUTPUTS)[name]
+    kind, x, shape, words, act = (LAYERS | NARROW | WITH_SMLAD | IN_PAIRS | FEW_OUTPUTS | OF_FOUR_OUTPUTS)[name]
     axis = 1 if kind == "ConvTranspose" else 0
     numbers, outputs = np.random.default_rng(1).integers(-8, 8, shape), shape[axis]
     scales = {"xs": 0.05, "ws": np.linspace(0.01, 0.02, outputs), "ys": 0.1}
@@ -212,8 +230,16 @@ def test_one_with_own_zero_points_stands_alone(name: str) -> None:
     assert api.verify(layer(name, 4, zeros=True), target="generic", samples=2).equal
 
 
+@pytest.mark.parametrize("zeros", [False, True])
+@pytest.mark.parametrize("name", ON_X86)
+def test_weights_become_bytes_on_x86_where_that_takes_fewer_instructions(name: str, zeros: bool) -> None:
+    model = layer(name, 4, zeros)
+    assert {one.kernel for one in api.inspect(model, "host").layers} == {ON_X86[name][zeros]}
+    assert api.verify(model, target="host", samples=2).equal
+
+
 @pytest.mark.parametrize("chip", CHIPS)
-@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("name", [*LAYERS, "narrow window", "narrow pointwise"])
 def test_they_cost_little_more_than_bytes(name: str, chip: str) -> None:
     few, bytes_ = (api.profile(layer(name, bits), chip).instructions for bits in (4, 8))
     assert few is not None

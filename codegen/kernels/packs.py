@@ -1,6 +1,6 @@
 """Layers whose weights of few bits are packed on a chip: those where that saves more flash than code for it takes.
 
-Convolutions without groups and dense layers, of 8-bit data.  Kernels see the others as layers of bytes.
+Convolutions without groups and dense layers.  Kernels see the others as layers of bytes.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from dataclasses import replace
 from codegen.ir.op import NodeView
 from codegen.ir.quant import DType, TensorType
 from codegen.kernels.kernel import Features
+from codegen.kernels.planes import UNPACKS
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
 
-_BYTES = (DType.S8, DType.U8)
+_BYTES = {DType.S8, DType.U8}
 _BYTE = 8
 
 
@@ -21,31 +22,38 @@ _BYTE = 8
 class Unpacking:
     """What code for weights of few bits takes more on chips with a feature, about: `code` bytes, 0 for none.
 
-    Layers of fewer than `outputs` outputs are packed however few weights they have.
+    `data`: the bits of inputs and outputs.  Layers of fewer than `outputs` outputs are packed however few weights they
+    have.
     """
 
     feature: str
+    data: int
     code: int
     outputs: int = 1
 
 
 UNPACKING = (
-    Unpacking("mve", 0),
-    Unpacking("dsp", 160, 2),
-    Unpacking("armv7m", 96, 2),
-    Unpacking("armv6m", 96, 2),
-    Unpacking("rv32", 96),
+    Unpacking("mve", 8, 0),
+    Unpacking("mve", 16, 160, 3),
+    Unpacking("dsp", 8, 160, 2),
+    Unpacking("dsp", 16, 160, 3),
+    Unpacking("armv7m", 8, 96, 2),
+    Unpacking("armv6m", 8, 96, 2),
+    Unpacking("rv32", 8, 96),
 )
 """The first one whose feature a chip has is its own; others pack all.  Counted over drawn layers.
 
-On Arm cores an output alone takes less code by few bits than by bytes.
+On Arm cores an output alone takes less code by few bits than by bytes, and of 16-bit data two do.
 """
 
 
 def is_packed(node: NodeView, features: Features, unpacking: tuple[Unpacking, ...]) -> bool:
     """Whether kernels of a chip are to pack weights of few bits, if the node has such."""
-    own = next((one for one in unpacking if one.feature in features), None)
-    if own is None or not own.code or not _may_not(node):
+    data = _data(node)
+    if data == 2 * _BYTE and node.ins[1].shape[0] == 1 and not features & UNPACKS:
+        return False  # in plain C an output alone has each byte to itself
+    own = next((one for one in unpacking if one.feature in features and one.data == data), None)
+    if own is None or not own.code:
         return True
     kind = node.ins[1]
     return kind.shape[0] < own.outputs or _saved(kind) > own.code
@@ -57,13 +65,16 @@ def in_bytes(node: NodeView) -> NodeView:
     return replace(node, ins=(x, replace(weights, bits=0, apart=False), *others))
 
 
-def _may_not(node: NodeView) -> bool:
-    """Whether weights of 8-bit data have few bits, and no factors of their own in groups."""
+def _data(node: NodeView) -> int:
+    """The bits of inputs and outputs where weights have few, and no factors of their own in groups; or 0."""
     op = node.op
     if not isinstance(op, Dense) and not (isinstance(op, Conv2D) and op.groups == 1):
-        return False
+        return 0
     x, kind, y = node.ins[0], node.ins[1], node.outs[0]
-    return x.dtype in _BYTES and y.dtype in _BYTES and kind.dtype is DType.S8 and kind.bits > 0 and not kind.block
+    if kind.dtype is not DType.S8 or not kind.bits or kind.block:
+        return 0
+    ends = {x.dtype, y.dtype}
+    return _BYTE if ends <= _BYTES else 2 * _BYTE if ends == {DType.S16} else 0
 
 
 def _saved(kind: TensorType) -> int:

@@ -10,11 +10,11 @@ from codegen.ir.op import NodeView
 from codegen.kernels import find_form
 from codegen.kernels.packs import UNPACKING
 from codegen.kernels.tiles import channel_tile
-from tests.contract.case import S8, ints
+from tests.contract.case import S8, S16, ints
 from tests.contract.test_pairs import dense
 
 SAID = "weights of 4 bits"
-CODE = {one.feature: one.code for one in UNPACKING}
+CODE = {one.feature: one.code for one in UNPACKING if one.data == 8}
 LEVELS = {"armv7em": CODE["dsp"], "armv7m": CODE["armv7m"], "armv6m": CODE["armv6m"], "rv32": CODE["rv32"]}
 """Levels that leave some in bytes, and how many bytes packing has to save more than."""
 
@@ -40,6 +40,17 @@ def test_weights_are_bytes_where_code_for_few_bits_takes_what_they_save(level: s
 @pytest.mark.parametrize(("level", "packs"), [("armv7em", True), ("armv7m", True), ("armv6m", True), ("rv32", False)])
 def test_an_output_alone_is_packed_where_that_takes_less_code(level: str, packs: bool) -> None:
     assert said(dense(ints(S8, 1, 64) % 7), level) == packs
+
+
+@pytest.mark.parametrize(
+    ("level", "packs"), [("armv7em", False), ("armv81m_mve", False), ("rv32", True), ("c99", True)]
+)
+def test_layers_of_16_bit_data_have_a_number_of_their_own(level: str, packs: bool) -> None:
+    """Of three outputs or more; two take less code by few bits, and one saves nothing."""
+    few, many = (dense(ints(S8, 4, inputs) % 7, S16) for inputs in (80, 82))
+    assert (said(few, level), said(many, level)) == (packs, True)
+    assert said(dense(ints(S8, 2, 16) % 7, S16), level)
+    assert not said(dense(ints(S8, 1, 400) % 7, S16), level)
 
 
 @pytest.mark.parametrize("level", ["c99", "armv81m_mve"])

@@ -22,7 +22,7 @@ from codegen.laws import differences, graph_of, make_project
 from codegen.ops import Conv2D, Dense, make_requant
 from codegen.target import load_target
 from codegen.toolkit import HOUSE
-from tests.contract.case import S8, S32, U8, A, Case, ints, q, requant, t, window
+from tests.contract.case import S8, S16, S32, U8, A, Case, ints, q, requant, t, window
 from tests.contract.cases import packed
 from tests.contract.test_few_bits import FEW_OUTPUTS, IN_PAIRS, layer
 from tests.support.emulated import selftest_on
@@ -124,7 +124,8 @@ def test_c_equals_golden_on_the_emulated_chip(chip: str, tmp_path: Path) -> None
 def dense(numbers: Array, x: DType = S8) -> NodeOf[Dense]:
     """A layer of these numbers of 4 bits."""
     outputs, inputs = numbers.shape
-    op = Dense(0, make_requant("single", 1.0, [2.0**-12], q(1.0), S8), S8, None)
+    y = x if x is S16 else S8
+    op = Dense(0, make_requant("single", 1.0, [2.0**-12], q(1.0), y), y, None)
     arrays = (numbers.astype(np.int8), np.zeros(outputs, np.int32))
     weights, bias = (TensorType(a.shape, DType.of(a)) for a in arrays)
     kinds = (t(x, 1, inputs), TensorType(weights.shape, weights.dtype, bits=4), bias)

@@ -12,13 +12,17 @@ from codegen.float32.weights import narrowed
 from codegen.ir.op import Op
 from codegen.ir.quant import DERIVED_MODES, MODES, Array, DType, Mode, Quant, Requant, Storage, Sums, TensorType, is_pot
 from codegen.ir.shape import Window
+from codegen.kernels import TABLE
 from codegen.ops.case import Case as Case
 from codegen.ops.case import Input as Input
 from codegen.ops.case import random_array
 from codegen.ops.case import same as same
+from codegen.toolkit import HOUSE
 from tests.support.graphs import power_below, step_of
 
 S8, U8, S16, S32, F32 = DType.S8, DType.U8, DType.S16, DType.S32, DType.F32
+PACKED = replace(HOUSE, table=replace(TABLE, unpacking=()))
+"""The house, packing all weights of few bits: cases are smaller than what code for them takes."""
 
 
 def q(scale: float, zero_point: int = 0) -> Quant:

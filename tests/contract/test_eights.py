@@ -17,6 +17,7 @@ from codegen.kernels import find_form
 from codegen.kernels.choose import fastest_first
 from codegen.kernels.table import TABLE
 from codegen.target import FEATURES
+from tests.contract.case import PACKED
 from tests.contract.test_bounds import twins_equal_golden
 from tests.contract.test_few_panels import layer
 from tests.contract.test_panels import PANELS, conv, equals_golden
@@ -51,7 +52,7 @@ def eights() -> Graph:
 def test_eights_serve_all_of_them() -> None:
     graph = eights()
     for level in ("armv7em", "armv7em_wide"):
-        forms = [find_form(graph.view(node), level) for node in graph.nodes]
+        forms = [find_form(graph.view(node), level, PACKED.table) for node in graph.nodes]
         assert {form.kernel for form in forms if form} == {"dsp_eights"}
         contexts = {(form.context.bits, form.context.own) for form in forms if form}
         assert contexts == {(0, False), *product((4, 2), (False, True))}

@@ -18,7 +18,7 @@ from codegen.kernels import find_form
 from codegen.laws import differences, graph_of, make_project
 from codegen.ops import Conv2D
 from codegen.target import load_target
-from tests.contract.case import S8, S32, U8, A, Case, ints, requant, t, window
+from tests.contract.case import PACKED, S8, S32, U8, A, Case, ints, requant, t, window
 from tests.contract.cases import packed
 from tests.contract.test_x86_kernels import BUILDS
 from tests.support.emulated import selftest_on
@@ -74,12 +74,12 @@ def test_c_equals_golden(flags: str, tmp_path: Path) -> None:
 def test_c_for_x86_equals_golden(build: str, tmp_path: Path) -> None:
     compiler, flags = BUILDS[build]
     require_tool(compiler)
-    assert differences(cases(), make_project(cases(), tmp_path, "host"), compiler, flags) == []
+    assert differences(cases(), make_project(cases(), tmp_path, "host", PACKED), compiler, flags) == []
 
 
 @pytest.mark.parametrize("chip", CHIPS)
 def test_c_equals_golden_on_the_emulated_chip(chip: str, tmp_path: Path) -> None:
-    project = make_project(cases(), tmp_path, load_target(chip).isa)
+    project = make_project(cases(), tmp_path, load_target(chip).isa, PACKED)
     assert selftest_on(chip, project).exit_code == 0
 
 
@@ -102,7 +102,7 @@ def test_depthwise_weights_are_bytes_where_few_bits_take_as_many(level: str) -> 
     packs = set()
     for node in columns().nodes:
         view = columns().view(node)
-        form = find_form(view, level)
+        form = find_form(view, level, PACKED.table)
         assert form is not None
         assert form.kernel == "blocked_depthwise"
         (weights,) = (field for field in form.params if field.name == "weights")
@@ -118,12 +118,12 @@ def test_depthwise_weights_are_bytes_where_few_bits_take_as_many(level: str) -> 
 @pytest.mark.parametrize("level", ["armv7m", "armv7em", "rv32"])
 def test_c_of_one_column_equals_golden(level: str, tmp_path: Path) -> None:
     require_tool("gcc")
-    assert differences(columns(), make_project(columns(), tmp_path, level), "gcc", f"-O3 {TRAPS}") == []
+    assert differences(columns(), make_project(columns(), tmp_path, level, PACKED), "gcc", f"-O3 {TRAPS}") == []
 
 
 @pytest.mark.parametrize("chip", ["cortex-m4", "rv32imc"])
 def test_c_of_one_column_equals_golden_on_the_emulated_chip(chip: str, tmp_path: Path) -> None:
-    project = make_project(columns(), tmp_path, load_target(chip).isa)
+    project = make_project(columns(), tmp_path, load_target(chip).isa, PACKED)
     assert selftest_on(chip, project).exit_code == 0
 
 

@@ -31,8 +31,7 @@ from codegen.ops import OPS, Dense, MatMul, make_requant
 from codegen.ops.float32 import FloatDense
 from codegen.process import check_program, run_program
 from codegen.target import load_target
-from codegen.toolkit import HOUSE
-from tests.contract.case import S8, S16, Case, q, t
+from tests.contract.case import PACKED, S8, S16, Case, q, t
 from tests.contract.cases import cases, in_one_mode
 from tests.contract.random_cases import random_cases
 from tests.support.chips import ONE_OF_EACH_CORE
@@ -165,7 +164,7 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     """One project per instruction set: elsewhere its primitives are their portable twins."""
     level, kind = request.param
     graph = build_graph(SELECTIONS[kind](own_cases(level)))
-    return Made(graph, make_project(graph, tmp_path_factory.mktemp("kernels"), level))
+    return Made(graph, make_project(graph, tmp_path_factory.mktemp("kernels"), level, PACKED))
 
 
 def test_every_operator_has_a_case_in_every_mode_it_knows() -> None:
@@ -176,7 +175,7 @@ def test_every_operator_has_a_case_in_every_mode_it_knows() -> None:
 
 def test_every_kernel_has_a_case() -> None:
     graph = build_graph(in_one_mode(cases()))
-    found = [find_form(graph.view(node), isa) for node in graph.nodes for isa in LEVELS]
+    found = [find_form(graph.view(node), isa, PACKED.table) for node in graph.nodes for isa in LEVELS]
     assert {form.kernel for form in found if form} == {k.name for k in KERNELS} - ELSEWHERE
 
 
@@ -193,7 +192,7 @@ def test_inputs_are_copied_where_outputs_lie_over_them(level: str, tmp_path: Pat
     """Kernels that copy for that alone; of those that read so anyway, outputs lie over inputs in the tests above."""
     require_tool("gcc")
     kernels = tuple(replace(k, make=partial(_copying, k)) if k.copying else k for k in TABLE.kernels)
-    tools = replace(HOUSE, table=replace(TABLE, kernels=kernels))
+    tools = replace(PACKED, table=replace(PACKED.table, kernels=kernels))
     every = build_graph(in_one_mode(cases()))
     forms = {node.name: find_form(every.view(node), level, tools.table) for node in every.nodes}
     chosen = [case for case in in_one_mode(cases()) if (form := forms[case.name]) and form.in_place]
@@ -215,7 +214,7 @@ def test_every_kernel_of_a_level_is_among_its_own_cases() -> None:
         for level in LEVELS
         for case in in_one_mode(own_cases(level))
         for view in [build_graph([case]).view(build_graph([case]).nodes[0])]
-        if (form := find_form(view, level))
+        if (form := find_form(view, level, PACKED.table))
     }
     assert tried == {k.name for k in KERNELS} - ELSEWHERE
     assert all(own_cases(level) for level in LEVELS)
@@ -227,7 +226,7 @@ def test_every_kernel_of_a_level_is_among_its_own_cases() -> None:
 def test_c_equals_golden_on_random_shapes(seed: int, isa: str, tmp_path: Path) -> None:
     require_tool("gcc")
     graph = build_graph(list(random_cases(seed, 200)))
-    assert differences(graph, make_project(graph, tmp_path, isa), *LIBRARIES["gcc-O2-ubsan"]) == []
+    assert differences(graph, make_project(graph, tmp_path, isa, PACKED), *LIBRARIES["gcc-O2-ubsan"]) == []
 
 
 @pytest.mark.parametrize(("made", "build"), pairs(PROGRAMS), indirect=["made"])
@@ -267,7 +266,7 @@ PARTS = 4
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("name", ROOMY)
 def test_self_test_passes_on_the_emulated_chip(name: str, part: int, tmp_path: Path) -> None:
-    project = make_project(build_graph(cases()[part::PARTS]), tmp_path, load_target(name).isa)
+    project = make_project(build_graph(cases()[part::PARTS]), tmp_path, load_target(name).isa, PACKED)
     assert selftest_on(name, project).exit_code == 0
 
 

@@ -22,7 +22,7 @@ from codegen.laws import differences, graph_of, make_project
 from codegen.ops import Conv2D, Dense, make_requant
 from codegen.target import load_target
 from codegen.toolkit import HOUSE
-from tests.contract.case import S8, S16, S32, U8, A, Case, ints, q, requant, t, window
+from tests.contract.case import PACKED, S8, S16, S32, U8, A, Case, ints, q, requant, t, window
 from tests.contract.cases import packed
 from tests.contract.test_few_bits import FEW_OUTPUTS, IN_PAIRS, layer
 from tests.support.emulated import selftest_on
@@ -33,8 +33,6 @@ CHIPS = ("cortex-m0plus", "cortex-m3", "rv32imc")
 LEVELS = {"armv6m": 4, "armv7m": 8, "rv32": 8}
 """With how many inputs they hold at a time."""
 PAIRS = {"blocked_pairs", "blocked_run_pairs", "blocked_window_pairs"}
-PACKED = replace(HOUSE, table=replace(TABLE, unpacking=()))
-"""The house, packing all weights of few bits."""
 MOST = 1.25
 """Times the instructions of the same integers in bytes."""
 

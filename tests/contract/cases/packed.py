@@ -56,6 +56,7 @@ def dense(mode: Mode, bits: int) -> Iterator[Case]:
         ("some", S8, 5, 32, 16),
         ("some_odd", U8, 3, 19, 9),
         ("words", S16, 2, 20, 6),
+        ("words_some", S16, 5, 24, 6),
     ):
         step = requant(mode, 2**bits * dtype.high * np.sqrt(n_in), n_out)
         op = Dense(A.zero_point if dtype is S8 else dtype.low + 3, step, S8, None)
@@ -86,6 +87,7 @@ def grouped(mode: Mode) -> Iterator[Case]:
             (4, 7, 72, 20, 32),
             (4, 18, 56, 9, 8),
             (4, 1, 60, 12, 16),
+            (4, 5, 152, 7, 32),
         )
     for bits, pixels, n_in, n_out, block in shapes:
         dtype = U8 if n_in in (60, 72, 88) or (n_out, mode) == (20, "tflite") else S8

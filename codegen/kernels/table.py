@@ -49,9 +49,9 @@ from codegen.kernels.float32 import FLOAT32
 from codegen.kernels.kernel import Features, Kernel
 from codegen.kernels.lanes import LANES
 from codegen.kernels.mve import MVE
-from codegen.kernels.packs import UNPACKING, Unpacking, in_bytes, is_packed
 from codegen.kernels.rvv import RVV
 from codegen.kernels.signal import SIGNAL
+from codegen.kernels.worth_packing import UNPACKING, Unpacking, in_bytes, is_packed
 from codegen.ops import OPS
 from codegen.records import record
 
@@ -116,7 +116,7 @@ def _of_bytes(form: Form) -> Form:
 class KernelTable:
     """The operators that there are, and the kernels that serve them, in the order in which they are tried.
 
-    `unpacking`: by which layers' weights of few bits are left in bytes (packs.py).
+    `unpacking`: by which layers' weights of few bits are left in bytes (worth_packing.py).
     """
 
     operators: tuple[type[Op], ...] = OPS

@@ -22,7 +22,7 @@ from tests.support.graphs import power_below, step_of
 
 S8, U8, S16, S32, F32 = DType.S8, DType.U8, DType.S16, DType.S32, DType.F32
 PACKED = replace(HOUSE, table=replace(TABLE, unpacking=()))
-"""The house, packing all weights of few bits: cases are smaller than what code for them takes."""
+"""The house, packing weights of few bits however few they are: cases are smaller than what code for them takes."""
 
 
 def q(scale: float, zero_point: int = 0) -> Quant:

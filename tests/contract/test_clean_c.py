@@ -19,6 +19,7 @@ from codegen.lower.lower import kernel_function
 from codegen.lower.pack import ParamsPool
 from codegen.ops import Reshape
 from codegen.pipeline import Options, compile_file
+from tests.contract.case import PACKED
 from tests.contract.cases import cases
 from tests.contract.test_kernels import LEVELS, build_graph
 from tests.support.shared import ROOT
@@ -43,7 +44,7 @@ def functions(isa: str) -> Iterator[tuple[str, str]]:
     graph = build_graph(cases())
     for node in graph.nodes:
         view = graph.view(node)
-        form = None if isinstance(node.op, Reshape) else find_form(view, isa)
+        form = None if isinstance(node.op, Reshape) else find_form(view, isa, PACKED.table)
         if form is None or seen[form.kernel] == MOST or form.context in contexts:
             continue
         seen[form.kernel] += 1

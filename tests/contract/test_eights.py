@@ -80,8 +80,8 @@ def test_what_they_do_not_serve_and_goals_that_take_panels() -> None:
 
 
 def test_blocks_of_assembly_equal_golden(tmp_path: Path) -> None:
-    equals_golden(eights(), "armv7em", {}, tmp_path)
+    equals_golden(eights(), "armv7em", {}, tmp_path, PACKED)
 
 
 def test_portable_twins_equal_golden(tmp_path: Path) -> None:
-    twins_equal_golden(eights(), tmp_path)
+    twins_equal_golden(eights(), tmp_path, PACKED)

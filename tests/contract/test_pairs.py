@@ -95,7 +95,9 @@ def test_windows_are_read_where_they_lie_or_copied(level: str, kept: str, tmp_pa
     """Either way: which takes less is not asked here."""
     require_tool("gcc")
     others = {"blocked_conv", "blocked_run_pairs", "blocked_window_pairs"} - {kept}
-    tools = replace(HOUSE, table=replace(TABLE, kernels=tuple(k for k in TABLE.kernels if k.name not in others)))
+    tools = replace(
+        PACKED, table=replace(PACKED.table, kernels=tuple(k for k in TABLE.kernels if k.name not in others))
+    )
     found = graph_of(list(every()))
     forms = {node.name: find_form(found.view(node), level, tools.table) for node in found.nodes}
     of_windows = {name: form for name, form in forms.items() if form and form.kernel == kept}

@@ -8,8 +8,8 @@ import pytest
 
 from codegen.ir.op import NodeView
 from codegen.kernels import find_form
-from codegen.kernels.packs import UNPACKING
 from codegen.kernels.tiles import channel_tile
+from codegen.kernels.worth_packing import UNPACKING
 from tests.contract.case import S8, S16, ints
 from tests.contract.test_pairs import dense
 

@@ -11,10 +11,10 @@ from codegen.ir.op import NodeView
 from codegen.ir.quant import DType, TensorType
 from codegen.kernels.kernel import Features
 from codegen.kernels.planes import UNPACKS
+from codegen.kernels.weighted import BYTES
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
 
-_BYTES = {DType.S8, DType.U8}
 _BYTE = 8
 
 
@@ -74,7 +74,7 @@ def _data(node: NodeView) -> int:
     if kind.dtype is not DType.S8 or not kind.bits or kind.block:
         return 0
     ends = {x.dtype, y.dtype}
-    return _BYTE if ends <= _BYTES else 2 * _BYTE if ends == {DType.S16} else 0
+    return _BYTE if ends <= set(BYTES) else 2 * _BYTE if ends == {DType.S16} else 0
 
 
 def _saved(kind: TensorType) -> int:

@@ -18,9 +18,10 @@ os.environ["CFLAGS"] = "-O0"
 long to compile, and their kernels have tests of their own."""
 
 
-hypothesis.settings.register_profile("alike", derandomize=True)
+_SLOWNESS = (hypothesis.HealthCheck.too_slow,)
+hypothesis.settings.register_profile("alike", derandomize=True, deadline=None, suppress_health_check=_SLOWNESS)
 hypothesis.settings.load_profile("alike")
-"""The same examples each time: no run fails by chance for one who changed nothing."""
+"""The same examples each time, however long they take: no run fails by chance for one who changed nothing."""
 
 
 @pytest.hookimpl(tryfirst=True)

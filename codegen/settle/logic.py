@@ -182,4 +182,4 @@ def _select(ctx: Context, node: RealNode, flag: Int | Const, sides: Sequence[str
     return ctx.builder.apply(Select(request.quant), full, request.name, source=source, trail=request.trail, note=note)
 
 
-RULES: Family = (Rule(Where, where, ("Where",)),)
+RULES: Family = (Rule(Where, where, ("QLinearWhere", "Where")),)

@@ -341,5 +341,5 @@ RULES: Family = (
         average_pool,
         ("AveragePool", "GlobalAveragePool", "QLinearAveragePool", "QLinearGlobalAveragePool"),
     ),
-    Rule(MaxPool, max_pool, ("GlobalMaxPool", "MaxPool")),
+    Rule(MaxPool, max_pool, ("GlobalMaxPool", "MaxPool", "NhwcMaxPool")),
 )

@@ -137,6 +137,19 @@ def test_onnx_runtime_gives_what_golden_gives_in_its_arithmetic(bits: int, reque
         assert np.abs(theirs - ours).max() <= 1.01 * step
 
 
+def test_onnx_runtime_opens_products_of_three_axes_as_it_opens_any_model(tmp_path: Path) -> None:
+    rng, net = np.random.default_rng(0), Net("three")
+    y = net.input("x", (1, 6, 8))
+    for _ in range(4):
+        weights, bias = (rng.standard_normal(shape).astype(np.float32) for shape in ((8, 8), (8,)))
+        y = net.onnx.Tanh(net.onnx.Add(net.onnx.MatMul(y, weights), bias))
+    net.output(y, "y")
+    (tmp_path / "three.onnx").write_bytes(net.to_onnx())
+    made = quantize(tmp_path / "three.onnx", rng.standard_normal((20, 6, 8)).astype(np.float32), weights=4)
+    session = ort.InferenceSession(made.model, providers=["CPUExecutionProvider"])
+    assert session.run(None, {"x": rng.standard_normal((1, 6, 8)).astype(np.float32)})[0].shape == (1, 6, 8)
+
+
 def test_reading_what_was_written_gives_the_same_network(
     model: Path, quantized: codegen.api.Quantized, tmp_path: Path
 ) -> None:

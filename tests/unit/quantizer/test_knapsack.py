@@ -36,7 +36,7 @@ def everything(layers: list[Options]) -> list[tuple[float, tuple[int, ...]]]:
     return found
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(layers_and_limits())
 def test_the_best_choice_is_that_of_brute_force(case: tuple[list[Options], list[int]]) -> None:
     layers, limits = case
@@ -50,7 +50,7 @@ def test_the_best_choice_is_that_of_brute_force(case: tuple[list[Options], list[
         assert all(c <= m for c, m in zip(found.costs, limits, strict=True))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(layers_and_limits())
 def test_the_front_is_that_of_brute_force(case: tuple[list[Options], list[int]]) -> None:
     layers, _ = case

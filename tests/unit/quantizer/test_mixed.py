@@ -43,7 +43,7 @@ class Chip:
 CASES = st.lists(st.tuples(st.integers(1, 99), st.integers(1, 50)), min_size=2, max_size=7)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(CASES, st.integers(0, 100))
 def test_what_is_found_fits_and_nothing_fits_besides(case: list[tuple[int, int]], share: int) -> None:
     sizes = [size for _, size in case]

@@ -9,7 +9,7 @@ import numpy as np
 from codegen.errors import AttributeBad, ShapeMismatch
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.real.elementwise import read_dtype
-from codegen.frontends.onnx.real.reading import Reading, Table
+from codegen.frontends.onnx.real.reading import MICROSOFT, Reading, Table
 from codegen.real.along import Hardmax, OneHot, ReverseSequence, TopK, Triangle
 from codegen.real.cumulative import CumulativeProduct, CumulativeSum
 from codegen.real.movement import Gather, Reshape
@@ -97,4 +97,5 @@ TRANSLATORS: Table = {
     ("", "ReverseSequence"): reverse_sequence,
     ("", "TopK"): top_k,
     ("", "Trilu"): triangle,
+    (MICROSOFT, "Trilu"): triangle,
 }

@@ -62,6 +62,8 @@ _TYPES = {
     TensorProto.INT2: "int8",
     TensorProto.UINT2: "uint8",
 }
+_OF_ONE_PROCESSOR = ("com.microsoft.nchwc", "com.ms.internal.nhwc")
+"""Domains of ONNX Runtime's last optimizations, whose operators hold weights as a processor wants them."""
 _SUBGRAPHS = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
 
 
@@ -216,14 +218,16 @@ def _unknown(node: OnnxNode, reading: Reading) -> CompileError:
     if family is not None:
         return family
     domain = f"{node.domain}." if node.domain else ""
-    hint = _plugin_hint(node, reading)
+    hint = _hint(node, reading)
     return OperatorUnknown(f"operator {domain}{node.op_type} is not supported", where=node.where, hint=hint)
 
 
-def _plugin_hint(node: OnnxNode, reading: Reading) -> str | None:
-    """What a plug-in could do about an operator of somebody's own; None for a domain that is read here."""
+def _hint(node: OnnxNode, reading: Reading) -> str | None:
+    """What can be done about an operator of somebody's own; None for a domain that is read here."""
     if node.domain in {domain for domain, _ in TRANSLATORS}:
         return None
+    if node.domain in _OF_ONE_PROCESSOR:
+        return "give the model itself, or save it with ORT_ENABLE_EXTENDED: ORT_ENABLE_ALL writes for one processor"
     name = f"{node.domain}::{node.op_type}"
     joined = sorted("::".join(key) for key in reading.translators.keys() - TRANSLATORS.keys())
     close = difflib.get_close_matches(name, joined, n=1)

@@ -10,7 +10,7 @@ import numpy as np
 
 from codegen.errors import AttributeBad, RowsLeftOver, ShapeMismatch, TrainingForm
 from codegen.frontends.onnx.nodes import OnnxNode
-from codegen.frontends.onnx.real.reading import Reading, Table
+from codegen.frontends.onnx.real.reading import MICROSOFT, Reading, Table
 from codegen.frontends.onnx.real.scatter import check_positions
 from codegen.frontends.onnx.tensors import constant_of, decode
 from codegen.real.movement import (
@@ -281,4 +281,5 @@ TRANSLATORS: Table = {
     ("", "Tile"): tile,
     ("", "Transpose"): transpose,
     ("", "Unsqueeze"): unsqueeze,
+    (MICROSOFT, "Pad"): pad,
 }

@@ -17,20 +17,21 @@ from codegen.frontends.onnx.real.movement import concat
 from codegen.frontends.onnx.real.product import gemm
 from codegen.frontends.onnx.real.reading import MICROSOFT, Reading, Table, Translator
 from codegen.frontends.onnx.real.storage import held_as, held_at, quantized_to
+from codegen.frontends.onnx.real.unpool import max_pool
 from codegen.frontends.onnx.real.window import average_pool, conv
 from codegen.ir.quant import Array
 from codegen.ir.real import Stored
-from codegen.real.elementwise import Binary, Function
+from codegen.real.elementwise import Binary, Function, Where
+from codegen.real.movement import Transpose
 from codegen.real.product import MatMul
 from codegen.real.reduce import Reduce, Softmax
 from codegen.real.storage import Dequantize, Quantize
 
 
 def qlinear_conv(r: Reading, node: OnnxNode) -> Sequence[str]:
-    """QLinearConv: x, w and y with their scales, a bias."""
-    values = [_real(r, node, 0), _real(r, node, 3, axis=0)]
-    values += _bias(r, node, 8, _unit(r, node, 1, 4))
-    return [_quantized(r, node, _inside(r, node, conv, values), 6)]
+    """QLinearConv: x, w and y with their scales, a bias; channels first or last."""
+    weights = [_real(r, node, 3, axis=0), *_bias(r, node, 8, _unit(r, node, 1, 4))]
+    return [_quantized(r, node, _on_map(r, node, conv, weights), 6)]
 
 
 def qlinear_matmul(r: Reading, node: OnnxNode) -> Sequence[str]:
@@ -70,8 +71,21 @@ def qlinear_softmax(r: Reading, node: OnnxNode) -> Sequence[str]:
 
 
 def qlinear_average_pool(r: Reading, node: OnnxNode) -> Sequence[str]:
-    """QLinearAveragePool: x and y with their scales."""
-    return [_quantized(r, node, _inside(r, node, average_pool, [_real(r, node, 0)]), 3)]
+    """QLinearAveragePool: x and y with their scales; channels first or last."""
+    return [_quantized(r, node, _on_map(r, node, average_pool), 3)]
+
+
+def nhwc_max_pool(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """NhwcMaxPool: MaxPool of integers, channels last."""
+    first, back = _turns(r, node, r.value(node, 0))
+    x = r.apply(Transpose(first), [r.value(node, 0)], node, "channels first")
+    return [r.apply(Transpose(back), [_inside(r, node, max_pool, [x])], node)]
+
+
+def qlinear_where(r: Reading, node: OnnxNode) -> Sequence[str]:
+    """QLinearWhere: a condition, x and y with their scales, that of the result."""
+    values = [r.value(node, 0), _real(r, node, 1), _real(r, node, 4)]
+    return [_quantized(r, node, r.apply(Where(), values, node, "real"), 7)]
 
 
 def qlinear_global_average_pool(r: Reading, node: OnnxNode) -> Sequence[str]:
@@ -111,6 +125,24 @@ def _inside(r: Reading, node: OnnxNode, translator: Translator, values: Sequence
         r.tensors = outer
 
 
+def _on_map(r: Reading, node: OnnxNode, translator: Translator, others: Sequence[str] = ()) -> str:
+    """The same on the real numbers of a map, which is turned where its channels are last."""
+    x = _real(r, node, 0)
+    if not node.flag("channels_last"):
+        return _inside(r, node, translator, [x, *others])
+    first, back = _turns(r, node, x)
+    y = _inside(r, node, translator, [r.apply(Transpose(first), [x], node, "channels first"), *others])
+    return r.apply(Transpose(back), [y], node, "channels last")
+
+
+def _turns(r: Reading, node: OnnxNode, x: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The orders of axes that bring the channels to the front, and back."""
+    rank = r.rank(x)
+    if rank < 3:
+        raise ShapeMismatch(f"a tensor of shape {list(r.type(x).shape)} has no spatial axes", where=node.where)
+    return (0, rank - 1, *range(1, rank - 1)), (0, *range(2, rank), 1)
+
+
 def _unit(r: Reading, node: OnnxNode, a: int, b: int) -> Array:
     """The product of two scales, in float32."""
     return np.asarray(r.const(node, a).astype(np.float32) * r.const(node, b).astype(np.float32)).reshape(-1)
@@ -137,6 +169,7 @@ def _quantized(r: Reading, node: OnnxNode, value: str, index: int) -> str:
 TRANSLATORS: Table = {
     ("", "QLinearConv"): qlinear_conv,
     ("", "QLinearMatMul"): qlinear_matmul,
+    (MICROSOFT, "NhwcMaxPool"): nhwc_max_pool,
     (MICROSOFT, "QGemm"): qgemm,
     (MICROSOFT, "QLinearAdd"): qlinear_binary,
     (MICROSOFT, "QLinearAveragePool"): qlinear_average_pool,
@@ -147,4 +180,5 @@ TRANSLATORS: Table = {
     (MICROSOFT, "QLinearMul"): qlinear_binary,
     (MICROSOFT, "QLinearSigmoid"): qlinear_unary,
     (MICROSOFT, "QLinearSoftmax"): qlinear_softmax,
+    (MICROSOFT, "QLinearWhere"): qlinear_where,
 }

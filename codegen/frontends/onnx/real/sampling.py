@@ -12,7 +12,7 @@ import numpy as np
 
 from codegen.errors import FormUnsupported, ShapeMismatch
 from codegen.frontends.onnx.nodes import OnnxNode
-from codegen.frontends.onnx.real.reading import Reading, Table
+from codegen.frontends.onnx.real.reading import MICROSOFT, Reading, Table
 from codegen.frontends.onnx.real.window import conv_windows
 from codegen.ir.quant import Array
 from codegen.real.movement import Reshape, Transpose
@@ -99,4 +99,5 @@ TRANSLATORS: Table = {
     ("", "DeformConv"): deform_conv,
     ("", "GridSample"): grid_sample,
     ("", "RoiAlign"): roi_align,
+    (MICROSOFT, "GridSample"): grid_sample,
 }

@@ -8,7 +8,7 @@ import numpy as np
 
 from codegen.errors import ShapeMismatch
 from codegen.frontends.onnx.nodes import OnnxNode
-from codegen.frontends.onnx.real.reading import Reading, Table
+from codegen.frontends.onnx.real.reading import MICROSOFT, Reading, Table
 from codegen.real.scatter import CacheWrite, GatherElements, GatherND, ScatterElements, ScatterND
 
 _REDUCTIONS = ("none", "add", "mul", "max", "min")
@@ -74,4 +74,5 @@ TRANSLATORS: Table = {
     ("", "ScatterElements"): scatter_elements,
     ("", "ScatterND"): scatter_nd,
     ("", "TensorScatter"): tensor_scatter,
+    (MICROSOFT, "GatherND"): gather_nd,
 }

@@ -7,6 +7,7 @@ DequantizeLinear, and what stands in the metadata: what an ONNX node has no word
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -18,13 +19,16 @@ from codegen.frontends.onnx.writer.spellings import SPELLINGS
 from codegen.frontends.onnx.writer.storage import write_held, write_stored
 from codegen.frontends.onnx.writer.writing import Place, Spelling, Writing
 from codegen.ir.real import Joined, RealGraph, RealNode, RealValue, Spelled
+from codegen.real.elementwise import Binary
+from codegen.real.product import MatMul
 from codegen.resources import VERSION
 
 _PLAIN_OPSET = 17
 _IR_VERSIONS = {17: 8, 18: 8, 19: 9, 20: 9, 21: 10, 22: 10, 23: 11}
 _NEWEST_IR = 12
+_MATRIX = 2
 _IMAGE = 4
-"""Axes of images."""
+"""Axes of matrices and of images."""
 
 
 def model_bytes(graph: RealGraph, metadata: Mapping[str, str] | None = None) -> bytes:
@@ -73,15 +77,30 @@ def _faced(writing: Writing) -> list[tuple[str, str]]:
 def _constants(writing: Writing) -> dict[str, int]:
     """Write them; the bits of those whose type has more."""
     read = {name for node in writing.graph.nodes for name in node.inputs} | set(writing.graph.outputs)
+    ranks = _biases(writing.graph)
     found = {}
     for value in writing.graph.values.values():
         if value.data is None or value.name not in read:
             continue
         if value.stored is None:
-            writing.rename(value.name, writing.constant(value.name, value.data))
+            axes = (1,) * (ranks.get(value.name, 0) - value.data.ndim)
+            writing.rename(value.name, writing.constant(value.name, value.data.reshape((*axes, *value.data.shape))))
         elif bits := write_stored(writing, value):
             found[writing.name(value.name)] = bits
     return found
+
+
+def _biases(graph: RealGraph) -> dict[str, int]:
+    """Constants that are added to products of three axes and more, and read for nothing else, with the product's axes.
+
+    They are written with as many axes: of a MatMul and an Add of a list ONNX Runtime makes a Gemm between nodes that it
+    then refuses itself, in operator set 21.
+    """
+    readers = Counter((*graph.outputs, *(name for node in graph.nodes for name in node.inputs)))
+    products = {node.outputs[0] for node in graph.nodes if isinstance(node.op, MatMul)}
+    sums = (node.inputs for node in graph.nodes if isinstance(node.op, Binary) and node.op.kind == "Add")
+    pairs = (pair for a, b in sums for pair in ((a, b), (b, a)) if pair[0] in products and readers[pair[1]] == 1)
+    return {name: rank for product, name in pairs if (rank := len(graph.type(product).shape)) > _MATRIX}
 
 
 def _write(writing: Writing, node: RealNode) -> None:

@@ -146,7 +146,7 @@ def _stored(scale: float, bits: int, signed: bool, zero: float) -> Stored:
     return Stored(dtype, held.scale, np.array(round(held.low + zero * (held.high - held.low))), bits=held.bits)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.dictionaries(NAMES, STORED, min_size=1, max_size=4))
 def test_our_table_reads_back_to_the_same_integers(tensors: dict[str, Stored]) -> None:
     text = written_ranges(Ranged.of(name, stored) for name, stored in tensors.items())
@@ -168,7 +168,7 @@ PLAIN = st.text(st.characters(exclude_categories=("Cs", "Z", "C")), min_size=1, 
 SIZES = st.floats(1e-4, 1e4)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.dictionaries(PLAIN, st.tuples(SIZES, SIZES, SIZES), min_size=1, max_size=4))
 def test_a_table_in_text_reads_back_to_the_same_numbers(ranges: dict[str, tuple[float, float, float]]) -> None:
     written = [Ranged(name, -low, high, threshold) for name, (low, high, threshold) in ranges.items()]

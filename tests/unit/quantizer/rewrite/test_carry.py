@@ -110,7 +110,7 @@ def test_channels_are_told_apart_by_where_a_slice_lies(cut: str) -> None:
         assert_same(graph, done.graph, 1e-6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1))
 def test_carrying_keeps_what_a_network_computes(seed: int) -> None:
     graph = random_network(seed)

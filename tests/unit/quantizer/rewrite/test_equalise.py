@@ -35,7 +35,7 @@ def products(graph: RealGraph) -> list[Product]:
     return [p for p in (product_of(draft, n) for n in graph.nodes) if p is not None]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.integers(0, 2**32 - 1), st.booleans())
 def test_equalising_keeps_what_a_network_computes(seed: int, with_bias: bool) -> None:
     graph = fold_affine(random_network(seed)).graph

@@ -27,7 +27,7 @@ def kinds(graph: RealGraph) -> list[str]:
     return [type(n.op).__name__ for n in graph.nodes]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1))
 def test_folding_keeps_what_a_network_computes(seed: int) -> None:
     graph = random_network(seed)
@@ -186,7 +186,7 @@ def test_a_join_with_something_else_keeps_its_batch_norm() -> None:
     assert hoist_affine(maker.done()).record.pairs == 0
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1))
 def test_hoisting_keeps_what_a_network_computes(seed: int) -> None:
     graph = random_network(seed)

@@ -77,7 +77,7 @@ def test_what_writes_a_result_stays(name: str) -> None:
     assert drop_idle(graph).record.pairs == 0
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1))
 def test_the_network_computes_the_same(seed: int) -> None:
     graph = random_network(seed)

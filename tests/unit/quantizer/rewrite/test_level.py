@@ -46,7 +46,7 @@ def residual_of_two() -> RealGraph:
     return maker.done()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(0, 2**32 - 1))
 def test_a_network_computes_the_same_and_no_tensor_comes_further(seed: int) -> None:
     graph = random_network(seed)

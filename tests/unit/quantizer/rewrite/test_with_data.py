@@ -33,7 +33,7 @@ def seen_of(graph: RealGraph) -> Mapping[str, Extremes]:
     return observe_extremes(graph, RealEngine, samples(graph))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["smooth", "absorb"]))
 def test_what_a_network_computes_stays(seed: int, kind: str) -> None:
     graph = fold_affine(random_network(seed)).graph

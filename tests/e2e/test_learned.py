@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -347,3 +347,36 @@ def test_maps_and_labels_of_text_are_tensors_and_the_notes_say_which(tmp_path: P
     engine = FloatEngine(tmp_path / "model.onnx")
     with pytest.raises(EngineFailed, match="no array of numbers"):
         engine.run({"x": x})
+
+
+def _picking(extra: Sequence[Any] = ()) -> onnx.ModelProto:
+    """The label of the best score, picked from a list of strings, as classifiers without an operator are exported."""
+    names = helper.make_tensor("classes", TensorProto.STRING, [3], ["no", "perhaps", "yes"])
+    nodes = [
+        helper.make_node("ArgMax", ["x"], ["best"], axis=1),
+        helper.make_node("ArrayFeatureExtractor", ["classes", "best"], ["row"], domain=ML),
+        helper.make_node("Reshape", ["row", "flat"], ["l"]),
+    ]
+    made = [port("l", None, TensorProto.STRING), *(port(n.output[0], None, TensorProto.INT64) for n in extra)]
+    model = onnx_model([*nodes, *extra], [port("x", (ROWS, 3))], made, {"flat": np.array([-1])}, sets={"": 17, ML: 3})
+    model.graph.initializer.append(names)
+    return model
+
+
+def test_labels_that_are_picked_from_strings_are_their_numbers(tmp_path: Path) -> None:
+    x = np.random.default_rng(8).standard_normal((ROWS, 3)).astype(np.float32)
+    graph = imported(_picking(), tmp_path)
+    found = run_graph(graph, {"x": x})[graph.outputs[0].value]
+    session = onnxruntime.InferenceSession(_picking().SerializeToString(), providers=["CPUExecutionProvider"])
+    labels = session.run(None, {"x": x})[0]
+    assert [("no", "perhaps", "yes")[i] for i in found.reshape(-1)] == labels.tolist()
+    assert any(note.endswith("0 no, 1 perhaps, 2 yes") for note in graph.notes)
+
+
+def test_strings_that_are_more_than_labels_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelRejected, match="LAM-IMPORT-070"):
+        imported(_picking([helper.make_node("Shape", ["classes"], ["n"])]), tmp_path)
+    damaged = _picking()
+    damaged.graph.initializer[-1].dims[0] = 4
+    with pytest.raises(ModelRejected, match="LAM-IMPORT-018"):
+        imported(damaged, tmp_path)

@@ -7,6 +7,7 @@ is read as that function when nothing better is known.
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from codegen.frontends.onnx.families import family_of, input_refused
 from codegen.frontends.onnx.nodes import OnnxNode, tensors_in, text_of
 from codegen.frontends.onnx.reader import Model, read_model
 from codegen.frontends.onnx.real.bodies import body_of
+from codegen.frontends.onnx.real.learned import is_picked_from, label_table
 from codegen.frontends.onnx.real.reading import Reading
 from codegen.frontends.onnx.real.translators import TRANSLATORS
 from codegen.frontends.onnx.schema import check_node, check_types
@@ -156,12 +158,15 @@ class RealReader:
         return None if empty else name
 
     def _initializers(self) -> None:
-        used = {name for node in self._nodes for name in self._plain.names_read(node)}
+        used = Counter(name for node in self._nodes for name in self._plain.names_read(node))
         used.update(self._model.structure.outputs)
         for name, tensor in self._model.structure.initializers.items():
             if name in used and not is_unread(tensor):
                 try:
-                    self._reading.initializer(name, tensor)
+                    if tensor.data_type == TensorProto.STRING and is_picked_from(name, self._nodes, used[name]):
+                        self._reading.tensors[name] = label_table(self._reading, name, tensor)
+                    else:
+                        self._reading.initializer(name, tensor)
                 except CompileError as error:
                     self._refuse(error)
 

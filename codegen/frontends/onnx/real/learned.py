@@ -7,11 +7,12 @@ float32 first; and that a ZipMap gives what it would make maps of.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
-from codegen.errors import AttributeBad, FormUnsupported, ShapeMismatch, StringsUnsupported, TypeUnsupported
+from codegen.errors import AttributeBad, FormUnsupported, ShapeMismatch, StringsUnsupported, TensorBad, TypeUnsupported
 from codegen.frontends.onnx.nodes import ML_DOMAIN, OnnxNode, text_of
 from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.frontends.onnx.real.reduce import best_of
@@ -98,6 +99,21 @@ def feature_extractor(r: Reading, node: OnnxNode) -> Sequence[str]:
     picked = r.apply(Gather(len(r.type(x).shape) - 1), [x, at], node, "picked")
     shape = r.type(picked).shape
     return [r.apply(Reshape((math.prod(shape[:-1]), shape[-1])), [picked], node)]
+
+
+def is_picked_from(name: str, nodes: Iterable[OnnxNode], reads: int) -> bool:
+    """Whether all the `reads` of a constant in the network are those of ArrayFeatureExtractors that pick from it."""
+    picks = [n for n in nodes if (n.domain, n.op_type) == (ML_DOMAIN, "ArrayFeatureExtractor")]
+    return sum(n.inputs[:1] == (name,) for n in picks) == reads
+
+
+def label_table(r: Reading, name: str, tensor: Any) -> str:
+    """The number of each label of a list of strings, 0 for the first, in place of the strings."""
+    texts = [text_of(s) for s in tensor.string_data]
+    if list(tensor.dims) != [len(texts)]:
+        raise TensorBad(f"shape {list(tensor.dims)} for {len(texts)} strings", where=f"constant '{name}'")
+    r.note(f"constant '{name}' gives the number of a label, not its string: {_spelled(texts)}")
+    return r.constant(name, np.arange(len(texts)))
 
 
 def feature_vectorizer(r: Reading, node: OnnxNode) -> Sequence[str]:

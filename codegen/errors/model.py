@@ -87,7 +87,10 @@ class ScaleBad(CompileError):
     """A quantization scale is not a positive, finite, normal float32 number; constants may have smaller ones."""
 
     code = "LAM-IMPORT-010"
-    hint = "quantize the model again with calibration data that exercises this tensor"
+    hint = (
+        "quantize the model again with calibration data that exercises this tensor; where the scale is inf, with large "
+        "finite numbers in place of infinities, such as those of masks"
+    )
 
 
 class ZeroPointBad(CompileError):

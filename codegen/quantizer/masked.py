@@ -16,7 +16,7 @@ from codegen.ir.real import RealGraph, RealNode, RealOp
 from codegen.quantizer.places import Places
 from codegen.quantizer.statistics import Statistics
 from codegen.real.elementwise import Binary, Where
-from codegen.real.movement import MOVING
+from codegen.real.movement import MOVING, Concat, Pad
 from codegen.real.reduce import Softmax
 from codegen.records import record
 
@@ -109,4 +109,8 @@ def _unread_besides(graph: RealGraph) -> frozenset[str]:
 def _hands_on(node: RealNode, name: str) -> bool:
     if isinstance(node.op, Where):
         return name != node.inputs[0]
-    return node.op == _ADD or (isinstance(node.op, MOVING) and name == node.inputs[0])
+    return (
+        node.op == _ADD
+        or isinstance(node.op, Concat)
+        or (isinstance(node.op, (*MOVING, Pad)) and name == node.inputs[0])
+    )

@@ -46,11 +46,11 @@ def places(stretch: Stretch, length: int, coordinates: str) -> Array:
     i, last = np.arange(stretch.size, dtype=np.float32), np.float32(length - 1)
     at: Array
     if coordinates == "align_corners":
-        at = i * last / np.float32(_by(stretch, length) or 1)
+        at = i * last / np.float32(last_place(stretch, length) or 1)
     elif coordinates == "asymmetric":
         at = i / scale
     elif coordinates == "tf_crop_and_resize":
-        at = _of_a_part(i, last, _by(stretch, length), stretch)
+        at = _of_a_part(i, last, last_place(stretch, length), stretch)
     elif coordinates == "tf_half_pixel_for_nn":
         at = (i + half) / scale
     elif coordinates == "half_pixel_symmetric":
@@ -63,7 +63,7 @@ def places(stretch: Stretch, length: int, coordinates: str) -> Array:
     return at.astype(np.float64)
 
 
-def _by(stretch: Stretch, length: int) -> float:
+def last_place(stretch: Stretch, length: int) -> float:
     """From the first result to the last, which a factor may put between two: its length need not be whole."""
     exact = stretch.scale * length
     return (stretch.size if abs(exact - stretch.size) < _NEXT_TO * exact else exact) - 1

@@ -13,6 +13,7 @@ from onnx.reference import ReferenceEvaluator
 
 from codegen.golden.interface import graph_ports, network_feeds
 from codegen.golden.interpreter import run_graph
+from tests.support.outsider import ort_session
 from tests.unit.frontends.models import Net, compare, imported
 
 COORDINATES = (
@@ -174,6 +175,20 @@ def test_corners_are_aligned_by_factors_as_onnx_has_it(mode: str, factor: float,
     (wanted,) = ReferenceEvaluator(modelled(case)).run(None, {"x": x})
     assert np.abs(run(modelled(case), tmp_path, x) - wanted).max() < 2e-4
     assert np.abs(run(modelled(case, np.int8, finer=1.5), tmp_path, x) - wanted).max() <= 0.05 * 1.5 * 1.01
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+def test_corners_are_aligned_by_sizes_in_files_of_pytorch(mode: str, tmp_path: Path) -> None:
+    """As in PyTorch, and in ONNX Runtime, which has one rule for all files; a note tells of other files."""
+    words = {"mode": mode, "coordinate_transformation_mode": "align_corners"}
+    case = Drawn((1, 2, 6, 5), (2, 3), (1.0, 1.0, 0.6, 1.5), (), words)
+    x = np.random.default_rng(4).integers(-100, 100, case.shape).astype(np.float32) * np.float32(0.05)
+    model = modelled(case)
+    assert any("aligns corners by factors" in n for n in imported(model, tmp_path).notes)
+    model.producer_name = "pytorch"
+    assert not imported(model, tmp_path).notes
+    (wanted,) = ort_session(model).run(None, {"x": x})
+    assert np.abs(run(model, tmp_path, x) - wanted).max() < 1e-5
 
 
 @pytest.mark.parametrize("shape", [(1, 2, 5, 4, 6), (2, 3, 4, 7, 3), (1, 2, 3, 4, 2, 5)])

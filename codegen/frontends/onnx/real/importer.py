@@ -97,6 +97,7 @@ class RealReader:
         self._refused = {error.where for error in model.problems}
         self._model = model
         self._reading = Reading(model.opset, translate, {**TRANSLATORS, **known.onnx})
+        self._reading.by_pytorch = text_of(model.proto.producer_name) == "pytorch"
         self._plain = without_rounding(model.structure)
         self._nodes, self._reading.scales = self._plain.nodes, self._plain.scales
         self._reading.notes.extend((*model.notes, *self._plain.notes))

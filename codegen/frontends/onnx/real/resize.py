@@ -1,4 +1,7 @@
-"""Resize and Upsample: factors or sizes, of all axes or of some.  Source: onnx/docs/Operators.md."""
+"""Resize and Upsample: factors or sizes, of all axes or of some.  Source: onnx/docs/Operators.md.
+
+Decides: that PyTorch's files mean sizes where factors with aligned corners give a length that is not whole.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.real.reading import Reading, Table
 from codegen.ir.quant import Array
 from codegen.real.resize import Resize
-from codegen.real.taps import Stretch
+from codegen.real.taps import Stretch, last_place
 from codegen.settle.builder import MAX_ELEMENTS
 
 _COORDINATES = (
@@ -70,6 +73,8 @@ def _stretches(r: Reading, node: OnnxNode, x: str) -> tuple[Stretch | None, ...]
     pairs = tuple(v for i in range(len(axes)) for v in (parts[i], parts[i + len(axes)]))
     if scales is not None:
         made = _scaled(node, shape, axes, _factors(node, scales, axes), pairs)
+        if node.string("coordinate_transformation_mode", "half_pixel", _COORDINATES) == "align_corners":
+            made = _aligned(r, node, [shape[a] for a in axes], made)
     elif sizes is not None and sizes.dtype.kind in "iu" and sizes.shape == (len(axes),):
         made = _sized(node, shape, axes, [int(n) for n in sizes], pairs)
     else:
@@ -104,6 +109,20 @@ def _scaled(
         if not 1 <= size <= MAX_ELEMENTS:
             raise ShapeMismatch(f"an axis of {shape[axis]} resized by {factor}", where=node.where)
         made.append(Stretch(math.floor(size), factor, parts[2 * i], parts[2 * i + 1]))
+    return made
+
+
+def _aligned(r: Reading, node: OnnxNode, lengths: Sequence[int], made: list[Stretch]) -> list[Stretch]:
+    """Factors as those of the sizes, in a file of PyTorch, which aligns the last elements of its tensors."""
+    if r.by_pytorch:
+        return [Stretch(s.size, s.size / n) for s, n in zip(made, lengths, strict=True)]
+    for stretch, length in zip(made, lengths, strict=True):
+        if last_place(stretch, length) != stretch.size - 1:
+            whole = f"{length} elements by {stretch.scale:g} are {length * stretch.scale:g}"
+            r.note(
+                f"{node.where} aligns corners by factors: {whole}, of which ONNX has the place of the last one; "
+                "PyTorch and ONNX Runtime go by the size, which a model with sizes in place of factors has"
+            )
     return made
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from codegen.errors import FormUnsupported, QuantAxisBad, TypeUnsupported, ZeroPointBad
+from codegen.ir.graph import Node
 from codegen.ir.op import Op
 from codegen.ir.quant import DType, Quant
 from codegen.ir.real import RealNode, Stored
@@ -132,7 +133,7 @@ def meaning(ctx: Context, node: RealNode, value: str, quant: Quant) -> Real | Pe
     kind = ctx.type(value)
     if kind.dtype is DType.S32:
         return rescaled(ctx, node, value, _no_zero(node, quant))
-    if kind.quant is None:
+    if kind.quant is None and is_passed_on(ctx, value, quant):
         declare(ctx, value, quant)
     elif kind.quant != quant:
         note = "DequantizeLinear with another scale than QuantizeLinear: the same integers, read anew"
@@ -148,17 +149,33 @@ def as_it_is(dtype: DType, quant: Quant) -> Op:
     return Lut(tuple(range(dtype.low, dtype.high + 1)), dtype, quant, "Reinterpret")
 
 
+def is_passed_on(ctx: Context, value: str, quant: Quant) -> bool:
+    """Whether integers have the meaning that those have from which they come, down to inputs and constants."""
+    for node, moved in _before(ctx, value):
+        kinds = [ctx.type(name) for name in node.inputs]
+        meant = [replace(k, quant=quant) if n in moved else k for n, k in zip(node.inputs, kinds, strict=True)]
+        if node.op.infer(meant)[node.outputs.index(value)].quant != quant:
+            return False
+        if not all(is_passed_on(ctx, name, quant) for name in moved):
+            return False
+    return True
+
+
 def declare(ctx: Context, value: str, quant: Quant) -> None:
-    """Give a network input of integers, and what is only moved from it, the meaning its readers state."""
+    """Give integers of an input or a constant, and what is only moved from them, the meaning their readers state."""
     values = ctx.builder.values
     values[value] = replace(values[value], type=replace(values[value].type, quant=quant))
-    dtype = values[value].type.dtype
-    for node in ctx.builder.nodes:
-        if value in node.outputs:
-            for name in node.inputs:
-                kind = values[name].type
-                if kind.quant is None and kind.dtype is dtype and values[name].data is None:
-                    declare(ctx, name, quant)
+    for _, moved in _before(ctx, value):
+        for name in moved:
+            declare(ctx, name, quant)
+
+
+def _before(ctx: Context, value: str) -> list[tuple[Node, list[str]]]:
+    """The node that makes a value, if there is one, and its inputs of integers of that type without a meaning."""
+    dtype = ctx.type(value).dtype
+    made = [node for node in ctx.builder.nodes if value in node.outputs]
+    kinds = {name: ctx.type(name) for node in made for name in node.inputs}
+    return [(n, [i for i in n.inputs if kinds[i].quant is None and kinds[i].dtype is dtype]) for n in made]
 
 
 def rescaled(ctx: Context, node: RealNode, value: str, quant: Quant) -> Pending:

@@ -55,9 +55,9 @@ _RESIZES = """\
 Places of a Resize are float32 numbers, rounded as ONNX Runtime's, of real numbers and of integers alike, and what is
 within 10^-6 of the middle of two elements is in the middle. ONNX and ONNX Runtime part where factors give a size that
 is not whole; here it is as ONNX has it. `align_corners` goes by the length before it is cut off, and a note says so
-(ONNX Runtime: by the size; so do files that PyTorch wrote, here as well). An axis that is left as long as it was (3
-elements by 1.2 are 3) is interpolated; ONNX Runtime copies it, alone or with all others. Sizes by factors of a part
-(`tf_crop_and_resize`) are the part's (ONNX Runtime: the whole's)."""
+(ONNX Runtime: by the size; so do files that PyTorch wrote, or ONNX Runtime's quantizer, here as well). An axis that is
+left as long as it was (3 elements by 1.2 are 3) is interpolated; ONNX Runtime copies it, alone or with all others.
+Sizes by factors of a part (`tf_crop_and_resize`) are the part's (ONNX Runtime: the whole's)."""
 _TFLITE_INTRO = """\
 Operators of full-integer TFLite models: int8 and int16 activations, uint8 where TFLite has it. [tflite.md](tflite.md)
 says which bytes they give."""

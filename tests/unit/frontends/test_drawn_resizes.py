@@ -178,15 +178,16 @@ def test_corners_are_aligned_by_factors_as_onnx_has_it(mode: str, factor: float,
 
 
 @pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
-def test_corners_are_aligned_by_sizes_in_files_of_pytorch(mode: str, tmp_path: Path) -> None:
+def test_corners_are_aligned_by_sizes_in_files_of_pytorch_and_onnx_runtime(mode: str, tmp_path: Path) -> None:
     """As in PyTorch, and in ONNX Runtime, which has one rule for all files; a note tells of other files."""
     words = {"mode": mode, "coordinate_transformation_mode": "align_corners"}
     case = Drawn((1, 2, 6, 5), (2, 3), (1.0, 1.0, 0.6, 1.5), (), words)
     x = np.random.default_rng(4).integers(-100, 100, case.shape).astype(np.float32) * np.float32(0.05)
     model = modelled(case)
     assert any("aligns corners by factors" in n for n in imported(model, tmp_path).notes)
-    model.producer_name = "pytorch"
-    assert not imported(model, tmp_path).notes
+    for writer in ("pytorch", "onnx.quantize"):
+        model.producer_name = writer
+        assert not imported(model, tmp_path).notes
     (wanted,) = ort_session(model).run(None, {"x": x})
     assert np.abs(run(model, tmp_path, x) - wanted).max() < 1e-5
 

@@ -66,6 +66,8 @@ _TYPES = {
 }
 _OF_ONE_PROCESSOR = ("com.microsoft.nchwc", "com.ms.internal.nhwc")
 """Domains of ONNX Runtime's last optimizations, whose operators hold weights as a processor wants them."""
+_ALIGNING_BY_SIZE = ("pytorch", "onnx.quantize", "onnxruntime.transformers")
+"""Who writes files that are meant as PyTorch and ONNX Runtime compute them."""
 _SUBGRAPHS = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
 
 
@@ -97,7 +99,7 @@ class RealReader:
         self._refused = {error.where for error in model.problems}
         self._model = model
         self._reading = Reading(model.opset, translate, {**TRANSLATORS, **known.onnx})
-        self._reading.by_pytorch = text_of(model.proto.producer_name) == "pytorch"
+        self._reading.aligns_by_size = text_of(model.proto.producer_name) in _ALIGNING_BY_SIZE
         self._plain = without_rounding(model.structure)
         self._nodes, self._reading.scales = self._plain.nodes, self._plain.scales
         self._reading.notes.extend((*model.notes, *self._plain.notes))

@@ -49,8 +49,8 @@ class Reading(RealBuilder):
         """Of integers, by the tensor that they mean, as the file's metadata has them."""
         self.scales: Mapping[str, tuple[str, ...]] = {}
         """Of weights of products that are read as those of real numbers, by the result (`dynamic.py`)."""
-        self.by_pytorch = False
-        """Whether PyTorch wrote the file."""
+        self.aligns_by_size = False
+        """Whether corners that a Resize aligns are those of the tensors, whatever its factors are."""
         self.whole: OnnxNode | None = None
         self.left_over: dict[str, int] = {}
         """Axes along which rows may be left over, by values that have one."""

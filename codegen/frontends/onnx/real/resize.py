@@ -1,6 +1,7 @@
 """Resize and Upsample: factors or sizes, of all axes or of some.  Source: onnx/docs/Operators.md.
 
-Decides: that PyTorch's files mean sizes where factors with aligned corners give a length that is not whole.
+Decides: that files of PyTorch and of ONNX Runtime's tools mean sizes where factors with aligned corners give a length
+that is not whole.
 """
 
 from __future__ import annotations
@@ -113,8 +114,8 @@ def _scaled(
 
 
 def _aligned(r: Reading, node: OnnxNode, lengths: Sequence[int], made: list[Stretch]) -> list[Stretch]:
-    """Factors as those of the sizes, in a file of PyTorch, which aligns the last elements of its tensors."""
-    if r.by_pytorch:
+    """Factors as those of the sizes, in a file of PyTorch or ONNX Runtime, which align the last elements of tensors."""
+    if r.aligns_by_size:
         return [Stretch(s.size, s.size / n) for s, n in zip(made, lengths, strict=True)]
     for stretch, length in zip(made, lengths, strict=True):
         if last_place(stretch, length) != stretch.size - 1:

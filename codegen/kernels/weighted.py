@@ -195,3 +195,13 @@ def weighted(node: NodeOf[Conv2D | Dense], *, apart: bool = False) -> Weighted |
     packs = bits if less is not None or not node.ins[1].apart else 0
     sums = Weighted(node.op, node.ins[0].dtype, node.outs[0].dtype, weights, bias, packs, less, node.ins[1].sent)
     return sums if requant_takes(node.op.requant, *sums.bounds, wide=True) else None
+
+
+def signed_zero(sums: Weighted) -> int:
+    """The input's zero point once its values are int8: unsigned ones are moved down by 128."""
+    return sums.op.x_zero_point - (128 if sums.x is DType.U8 else 0)
+
+
+def signed_bias(sums: Weighted) -> Array:
+    """The bias with that zero point in it."""
+    return folded_bias(sums.weights, sums.bias, signed_zero(sums)).astype(np.int32)

@@ -95,10 +95,13 @@ def test_many_pixels_share_weights_with_smlad(inputs: int, together: int, kind: 
     assert (form.kernel, form.context.together) == ("dsp_opened", together)
 
 
+TWO = ((32, "dsp_group_halves"), (48, "dsp_group_pairs"), (70, "dsp_group_pairs"), (96, "dsp_groups"))
+
+
 @pytest.mark.parametrize("kind", ["", "u"])
-@pytest.mark.parametrize(("inputs", "kernel"), [(48, "dsp_group_pairs"), (70, "dsp_group_pairs"), (96, "dsp_groups")])
+@pytest.mark.parametrize(("inputs", "kernel"), TWO)
 def test_two_pixels_go_by_two_channels_with_smlad(inputs: int, kernel: str, kind: str) -> None:
-    """One pixel goes by four."""
+    """One pixel goes by four; small groups go two at a time, where there is no odd one."""
     assert form_of(f"single_groups_{kind}4_{inputs}", "armv7em").kernel == kernel
 
 

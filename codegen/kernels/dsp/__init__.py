@@ -11,6 +11,7 @@ from typing import Any
 from codegen.kernels.dsp.columns import DENSE_DIRECT, columns
 from codegen.kernels.dsp.eights import EIGHTS
 from codegen.kernels.dsp.few_dense import FEW_DENSE
+from codegen.kernels.dsp.group_halves import GROUP_HALVES
 from codegen.kernels.dsp.groups import GROUPS, PAIRS, THREES
 from codegen.kernels.dsp.matmul import MATMUL
 from codegen.kernels.dsp.opened import OPENED
@@ -41,6 +42,7 @@ DSP: tuple[Kernel[Any], ...] = (
     GROUPS,
     PAIRS,
     THREES,
+    GROUP_HALVES,
     OPENED,
     EIGHTS,
     *_sums(wide=False),

@@ -33,9 +33,9 @@ _SMALL = 16
 _TOTALS, _HEAD = 4, 5
 """Words of a column: as lam_armv7em_groups.h has them."""
 _BITS = 4
-_THREE = 3
+THREE = 3
 _THREES_HEAD = 4
-_FEWEST = 5
+FEWEST = 5
 """Pixels that have three and others: four are two twos."""
 
 
@@ -122,7 +122,7 @@ class DspGroupsContext(InGroups, ColumnSizes):
     def threes_words(self) -> int:
         """All words of the column of three pixels, of whose last group inputs fill words."""
         steps = self.whole * self.steps + self.rest_steps
-        return (_THREES_HEAD * self.groups + _THREE * _STEP // 2 * steps) * self.threes
+        return (_THREES_HEAD * self.groups + THREE * _STEP // 2 * steps) * self.threes
 
     @property
     def left(self) -> int:
@@ -161,7 +161,7 @@ def _fit_pairs(node: NodeOf[Conv2D | Dense]) -> Fit | None:
 
 def _fit_threes(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     width = row_pixels(node.outs[0].shape)
-    return _fit_pixels(node, 2, threes=True) if width == _THREE or width >= _FEWEST else None
+    return _fit_pixels(node, 2, threes=True) if width == THREE or width >= FEWEST else None
 
 
 def _fit_pixels(node: NodeOf[Conv2D | Dense], pixels: int, *, threes: bool = False) -> Fit | None:
@@ -177,21 +177,21 @@ def _fit_pixels(node: NodeOf[Conv2D | Dense], pixels: int, *, threes: bool = Fal
         Field.later("bias", np.int32, k.channels, lambda: filled(made.sums.folded, k.channels), FOLDED),
         *fast_fields(node.op.requant, made.sums.reach, k.channels),
     )
-    why = f"{_SHAPES[_THREE if threes else pixels]}, SMLAD on inputs widened once, {made.said}"
+    why = f"{_SHAPES[THREE if threes else pixels]}, SMLAD on inputs widened once, {made.said}"
     few = ("lam_armv7em_few.h",) if k.rest else ()
     headers = (*k.rq.headers, *(("lam_armv7em.h", *few) if k.twos else ()))
     column, width = Scratch("column", 4 * k.column_words), row_pixels(node.outs[0].shape)
-    by_three = _threes_of(width) * threes
-    mix = _mix(k).times((width - _THREE * by_three) // pixels) + _threes_mix(k).times(by_three)
+    by_three = threes_of(width) * threes
+    mix = _mix(k).times((width - THREE * by_three) // pixels) + _threes_mix(k).times(by_three)
     return Fit(k, params, (column,), why, headers=headers, mix=mix)
 
 
 _SHAPES = {1: "1 pixel x 4 channels", 2: "2 pixels x 2 channels", 3: "3 pixels x 2 channels"}
 
 
-def _threes_of(width: int) -> int:
+def threes_of(width: int) -> int:
     """Threes of so many pixels, where what is left is none, two or four."""
-    return width // _THREE - (width % _THREE == 1)
+    return width // THREE - (width % THREE == 1)
 
 
 def _mix(k: DspGroupsContext) -> Mix:
@@ -234,7 +234,7 @@ def _context(node: NodeOf[Conv2D | Dense], made: Grouped, pixels: int, *, threes
         y_t=node.outs[0].dtype.ctype,
         pixels=pixels,
         threes=threes,
-        twos=not threes or row_pixels(node.outs[0].shape) % _THREE > 0,
+        twos=not threes or row_pixels(node.outs[0].shape) % THREE > 0,
         n_in=node.ins[0].shape[-1],
         n_out=node.outs[0].shape[-1],
         size=size,

@@ -11,9 +11,8 @@ from codegen.ir.form import Field
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType, Requant
 from codegen.kernels.common import is_wide, weight_shift
-from codegen.kernels.weighted import BYTES, Weighted, weighted
+from codegen.kernels.weighted import BYTES, Weighted, signed_zero, weighted
 from codegen.ops import Conv2D, Dense
-from codegen.ops.accumulator import folded_bias
 from codegen.records import record
 
 MVE = frozenset({"mve"})
@@ -129,16 +128,6 @@ def form_of(requant: Requant) -> str:
 def bounds_of(y: DType, requant: Requant) -> str:
     """What limits outputs, as the primitives call it: the range of their type, or less."""
     return y.name if (requant.low, requant.high) == (y.low, y.high) else "WITHIN"
-
-
-def signed_zero(sums: Weighted) -> int:
-    """The input's zero point once its values are int8: unsigned ones are moved down by 128."""
-    return sums.op.x_zero_point - (128 if sums.x is DType.U8 else 0)
-
-
-def signed_bias(sums: Weighted) -> Array:
-    """The bias with that zero point in it."""
-    return folded_bias(sums.weights, sums.bias, signed_zero(sums)).astype(np.int32)
 
 
 def lane_factors(requant: Requant, channels: int, lift: int = 0) -> tuple[Array, Array]:

@@ -43,12 +43,10 @@ from codegen.kernels.mve.common import (
     lifts,
     packed_stream,
     padded,
-    signed_bias,
-    signed_zero,
 )
 from codegen.kernels.mve.dense_mix import dense_mix
 from codegen.kernels.packed import nibbles
-from codegen.kernels.weighted import Weighted, few_said
+from codegen.kernels.weighted import Weighted, few_said, signed_bias, signed_zero
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
 

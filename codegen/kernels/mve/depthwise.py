@@ -20,7 +20,7 @@ from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.mve import common
 from codegen.kernels.mve.depthwise_mix import depthwise_mix
 from codegen.kernels.packed import nibbles
-from codegen.kernels.weighted import STORED_LESS, Weighted, few_said
+from codegen.kernels.weighted import STORED_LESS, Weighted, few_said, signed_bias, signed_zero
 from codegen.ops import Conv2D
 from codegen.records import record
 
@@ -377,14 +377,14 @@ def _params(sums: Weighted, requant: Requant, k: MveDepthwiseContext) -> tuple[F
         if sums.less is not None:
             added = common.padded(sums.less.astype(np.int8), common.LANES).reshape(-1, common.LANES)
             records = np.concatenate([added, records.view(np.int8)], axis=1)
-        return common.packed_stream(common.signed_bias(sums), factors, records)
+        return common.packed_stream(signed_bias(sums), factors, records)
 
     return (
         Field.later("stream", np.int32, -(-k.channels // common.LANES) * k.block_words, packed),
         *_shift_fields(sums, k),
         *common.factor_fields(requant, k.lift),
         range_field(requant.zero_point, requant.low, requant.high),
-        *((Field("zero", np.array([common.signed_zero(sums)], np.int32)),) if k.has_borders else ()),
+        *((Field("zero", np.array([signed_zero(sums)], np.int32)),) if k.has_borders else ()),
     )
 
 

@@ -30,11 +30,10 @@ from codegen.kernels.mve.common import (
     is_fast,
     lane_factors,
     padded,
-    signed_bias,
     words,
 )
 from codegen.kernels.packed import nibbles
-from codegen.kernels.weighted import BYTES
+from codegen.kernels.weighted import BYTES, signed_bias
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
 

@@ -88,6 +88,7 @@ def grouped(mode: Mode) -> Iterator[Case]:
             (4, 18, 56, 9, 8),
             (4, 1, 60, 12, 16),
             (4, 5, 152, 7, 32),
+            (4, 2, 32, 6, 16),
         )
     for bits, pixels, n_in, n_out, block in shapes:
         dtype = U8 if n_in in (60, 72, 88) or (n_out, mode) == (20, "tflite") else S8

@@ -10,7 +10,6 @@ from dataclasses import replace
 from codegen.ir.op import NodeView
 from codegen.ir.quant import DType, TensorType
 from codegen.kernels.kernel import Features
-from codegen.kernels.planes import UNPACKS
 from codegen.kernels.weighted import BYTES
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
@@ -40,6 +39,7 @@ UNPACKING = (
     Unpacking("armv7m", 8, 96, 2),
     Unpacking("armv6m", 8, 96, 2),
     Unpacking("rv32", 8, 96),
+    Unpacking("rv32", 16, 160),
 )
 """The first one whose feature a chip has is its own; others pack all.  Counted over drawn layers.
 
@@ -50,7 +50,7 @@ On Arm cores an output alone takes less code by few bits than by bytes, and of 1
 def is_packed(node: NodeView, features: Features, unpacking: tuple[Unpacking, ...]) -> bool:
     """Whether kernels of a chip are to pack weights of few bits, if the node has such."""
     data = _data(node)
-    if data == 2 * _BYTE and node.ins[1].shape[0] == 1 and not features & UNPACKS:
+    if data == 2 * _BYTE and node.ins[1].shape[0] == 1:
         return False  # in plain C an output alone has each byte to itself
     own = next((one for one in unpacking if one.feature in features and one.data == data), None)
     if own is None or not own.code:

@@ -1,6 +1,7 @@
 """Layers whose weights of few bits are packed on a chip: those where that saves more flash than code for it takes.
 
-Convolutions without groups and dense layers.  Kernels see the others as layers of bytes.
+Convolutions without groups and dense layers, and depthwise ones that compilers make vectors of.  Kernels see the others
+as layers of bytes.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ from dataclasses import replace
 from codegen.ir.op import NodeView
 from codegen.ir.quant import DType, TensorType
 from codegen.kernels.kernel import Features
+from codegen.kernels.planes import UNPACKS
 from codegen.kernels.weighted import BYTES
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
 
 _BYTE = 8
+_LEAST_CHANNELS = 32
+"""So many have vectors take the weights of a depthwise row of 16-bit data apart sooner than they take bytes."""
 
 
 @record
@@ -49,6 +53,8 @@ On Arm cores an output alone takes less code by few bits than by bytes, and of 1
 
 def is_packed(node: NodeView, features: Features, unpacking: tuple[Unpacking, ...]) -> bool:
     """Whether kernels of a chip are to pack weights of few bits, if the node has such."""
+    if features & UNPACKS and _is_narrow(node):
+        return False
     data = _data(node)
     if data == 2 * _BYTE and node.ins[1].shape[0] == 1:
         return False  # in plain C an output alone has each byte to itself
@@ -75,6 +81,15 @@ def _data(node: NodeView) -> int:
         return 0
     ends = {x.dtype, y.dtype}
     return _BYTE if ends <= set(BYTES) else 2 * _BYTE if ends == {DType.S16} else 0
+
+
+def _is_narrow(node: NodeView) -> bool:
+    """Whether a depthwise convolution of 16-bit data has few channels, or an output of one column."""
+    op, x, y = node.op, node.ins[0], node.outs[0]
+    if not isinstance(op, Conv2D) or not op.groups == x.shape[3] == y.shape[3] > 1:
+        return False
+    few = node.ins[1].bits > 0 and {x.dtype, y.dtype} == {DType.S16}
+    return few and (op.groups < _LEAST_CHANNELS or y.shape[2] == 1)
 
 
 def _saved(kind: TensorType) -> int:

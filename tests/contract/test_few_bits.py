@@ -242,6 +242,13 @@ def test_vectors_sum_whole_windows_on_x86(name: str, zeros: bool) -> None:
     assert api.verify(model, target="host", samples=2).equal
 
 
+@pytest.mark.parametrize(("name", "packs"), [("depthwise", True), ("depthwise in line", False)])
+def test_depthwise_weights_of_16_bit_data_are_bytes_on_x86_where_rows_have_one_pixel(name: str, packs: bool) -> None:
+    model = layer(name, 4)
+    assert ["weights of 4 bits" in one.form for one in api.inspect(model, "host").layers] == [packs]
+    assert api.verify(model, target="host", samples=2).equal
+
+
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("name", [*LAYERS, "narrow window", "narrow pointwise"])
 def test_they_cost_little_more_than_bytes(name: str, chip: str) -> None:

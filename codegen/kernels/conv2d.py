@@ -6,7 +6,6 @@ One output row per call; weights [Cout, KH, KW, Cin/groups].
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Any, TypeGuard
 
 from codegen.ir.form import Field, Scratch
@@ -14,11 +13,14 @@ from codegen.ir.op import NodeOf
 from codegen.ir.shape import Window
 from codegen.kernels.common import RequantContext, requant_context, requant_fields
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.planes import UNPACKS, FewWeights, Planes, Unpacked, few_headers, few_weights, plain
+from codegen.kernels.planes import UNPACKS, FewWeights, Planes, Unpacked, few_headers, few_weights, filled, plain
 from codegen.kernels.sizes import GroupSizes
 from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
+
+_WORTH_A_COPY = 3
+"""So many outputs are made sooner from a copy of a window whose runs fill vectors."""
 
 
 @record(kw_only=True)
@@ -87,6 +89,16 @@ class UnpackedContext(ConvContext):
     """Literals of one whose weights of few bits become bytes, output by output."""
 
     unpacked: Unpacked
+
+
+@record(kw_only=True)
+class WindowContext(ConvContext):
+    """Literals of one whose windows are copied before they are summed."""
+
+    @property
+    def filled(self) -> int:
+        """Inputs that vectors sum for those of a window."""
+        return filled(self.filter)
 
 
 def inner_columns(w: Window, w_in: int, w_out: int) -> tuple[int, int]:
@@ -169,24 +181,35 @@ def fit_depthwise_planes(node: NodeOf[Conv2D]) -> Fit | None:
     return _fit_planes(node, sums, few) if sums and few and is_depthwise(node) else None
 
 
-def _fit_unpacked(node: NodeOf[Conv2D], *, groups: bool = True) -> Fit | None:
-    """The weights of one output become bytes before a row of it is made.
+def _fit_unpacked(node: NodeOf[Conv2D]) -> Fit | None:
+    """The weights of one output become bytes before a row of it is made: outputs do not all have the same inputs."""
+    sums = weighted(node, apart=True)
+    few = few_weights(node.ins[1], sums.weights) if sums else None
+    if sums is None or few is None or node.op.groups == 1:
+        return None
+    k = UnpackedContext(**conv_literals(node, sums), unpacked=few.unpacked, skips=_skips(node, sums))
+    params = (*_numbers(node, sums, k), *few.less_fields(), few.in_runs())
+    scratch = Scratch("weights", few.unpacked.filled(k.filter))
+    headers = (*k.rq.headers, *(few_headers(few) if k.unpacked.own else ()))
+    return Fit(k, params, (scratch,), plain(few), headers=headers)
 
-    Where outputs do not all have the same inputs, or, without groups, where a row has pixels enough.
+
+def _fit_window(node: NodeOf[Conv2D]) -> Fit | None:
+    """Vectors sum all inputs of a pixel, from a copy, for outputs that share bytes.
+
+    Of few outputs where inputs do not fill them as they lie.
     """
     sums = weighted(node, apart=True)
     few = few_weights(node.ins[1], sums.weights) if sums else None
-    if sums is None or few is None or (node.op.groups > 1) is not groups:
+    if sums is None or few is None or node.op.groups > 1:
         return None
-    k = UnpackedContext(**conv_literals(node, sums), unpacked=few.unpacked, skips=_skips(node, sums))
-    if not groups and not few.unpack(k.summed, k.w_out):
+    planes = few.vector_planes(sums)
+    k = WindowContext(**conv_literals(node, sums), planes=planes, skips=_skips(node, sums))
+    if len(sums.weights) < _WORTH_A_COPY and k.summed == filled(k.summed):
         return None
-    stored = (*few.less_fields(), few.in_runs(halves=not groups))
-    params = (*_numbers(node, sums, k), *stored)
-    scratch = Scratch("weights", few.unpacked.filled(k.filter))
-    rolled = k.unpacked.own or not groups
-    headers = (*k.rq.headers, *(few_headers(few) if rolled else ()))
-    return Fit(k, params, (scratch,), plain(few), headers=headers)
+    params = (*_numbers(node, sums, k), *few.fields_of(planes, k.filled - k.filter))
+    scratch = Scratch("window", k.filled * node.ins[0].dtype.bytes)
+    return Fit(k, params, (scratch,), plain(few), headers=(*k.rq.headers, *few_headers(few)))
 
 
 def _skips(node: NodeOf[Conv2D], sums: Weighted) -> bool:
@@ -202,9 +225,7 @@ def _numbers(node: NodeOf[Conv2D], sums: Weighted, k: ConvContext) -> tuple[Fiel
 CONV2D_UNPACKED = Kernel(
     "conv2d_unpacked", "conv2d_unpacked.c.j2", "row", (Conv2D,), _fit_unpacked, program_memory=True
 )
-CONV2D_ROWS = Kernel(
-    "conv2d_rows", "conv2d_unpacked.c.j2", "row", (Conv2D,), partial(_fit_unpacked, groups=False), needs=UNPACKS
-)
+CONV2D_WINDOW = Kernel("conv2d_window", "conv2d_window.c.j2", "row", (Conv2D,), _fit_window, needs=UNPACKS)
 CONV2D = Kernel("conv2d", "conv2d.c.j2", "row", (Conv2D,), _fit, program_memory=True)
 
-KERNELS: tuple[Kernel[Any], ...] = (CONV2D_UNPACKED, CONV2D_ROWS, CONV2D)
+KERNELS: tuple[Kernel[Any], ...] = (CONV2D_UNPACKED, CONV2D_WINDOW, CONV2D)

@@ -7,11 +7,10 @@ from typing import Any
 
 from codegen.ir.form import Scratch
 from codegen.ir.op import NodeOf
-from codegen.ir.shape import row_pixels
 from codegen.kernels.common import RequantContext, requant_context, requant_fields
 from codegen.kernels.conv2d import is_pointwise
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.planes import UNPACKS, Planes, Unpacked, few_headers, few_weights, plain
+from codegen.kernels.planes import UNPACKS, FewWeights, Planes, few_headers, few_weights, filled, plain
 from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
@@ -21,7 +20,7 @@ from codegen.records import record
 class DenseContext:
     """Literals of one dense layer: n_in inputs, n_out outputs per pixel.
 
-    Of weights of few bits `planes` says how they lie, or `unpacked`, where an output's become bytes for all pixels.
+    Of weights of few bits `planes` says how they lie; `more`: inputs are summed from a copy with so many zeros.
     """
 
     x_t: str
@@ -33,7 +32,12 @@ class DenseContext:
     shifted: bool
     rq: RequantContext
     planes: Planes | None = None
-    unpacked: Unpacked | None = None
+    more: int = 0
+
+    @property
+    def summed(self) -> int:
+        """Inputs that one loop sums."""
+        return self.n_in + self.more
 
 
 def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
@@ -42,27 +46,30 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
         return None
     few = few_weights(node.ins[1], sums.weights)
     planes = few.shared_planes(sums, node.ins[0].shape[-1]) if few else None
+    return _fit_planes(node, sums, few, planes)
+
+
+def _fit_planes(
+    node: NodeOf[Conv2D | Dense], sums: Weighted, few: FewWeights | None, planes: Planes | None, more: int = 0
+) -> Fit:
+    """With bytes that outputs share where weights have few bits; `more`: inputs are summed from a copy with so many."""
     numbers = (*sums.zero_fields(padded=False), *requant_fields(node.op.requant))
-    stored = few.fields_of(planes) if few and planes else (sums.plain_weights(),)
+    stored = few.fields_of(planes, more) if few and planes else (sums.plain_weights(),)
     params = (sums.bias_field(), *numbers, *stored)
     context = _context(node, sums, shifted=False)
-    context = replace(context, planes=planes, w_t="uint8_t") if planes else context
-    return Fit(context, params, why=plain(few), headers=(*context.rq.headers, *few_headers(few)))
+    context = replace(context, planes=planes, more=more, w_t="uint8_t") if planes else context
+    scratch = (Scratch("pixel", context.summed * node.ins[0].dtype.bytes),) if more else ()
+    return Fit(context, params, scratch, plain(few), headers=(*context.rq.headers, *few_headers(few)))
 
 
-def _fit_unpacked(node: NodeOf[Conv2D | Dense]) -> Fit | None:
-    """Where several pixels have use of an output's weights once they are bytes."""
+def _fit_filled(node: NodeOf[Conv2D | Dense]) -> Fit | None:
+    """Where vectors sum the inputs of a pixel, from a copy unless they fill these."""
     sums = weighted(node, apart=True)
     few = few_weights(node.ins[1], sums.weights) if sums else None
     if sums is None or few is None or not is_pointwise(node.op):
         return None
-    if not few.unpack(node.ins[0].shape[-1], row_pixels(node.outs[0].shape)):
-        return None
-    stored = (*few.less_fields(), few.in_runs(halves=True))
-    params = (sums.bias_field(), *sums.zero_fields(padded=False), *requant_fields(node.op.requant), *stored)
-    context = replace(_context(node, sums, shifted=False), unpacked=few.unpacked, w_t="uint8_t")
-    scratch = Scratch("weights", few.unpacked.filled(context.n_in))
-    return Fit(context, params, (scratch,), plain(few), headers=(*context.rq.headers, *few_headers(few)))
+    inputs = node.ins[0].shape[-1]
+    return _fit_planes(node, sums, few, few.vector_planes(sums), filled(inputs) - inputs)
 
 
 def _fit_shifted(node: NodeOf[Conv2D | Dense]) -> Fit | None:
@@ -92,8 +99,8 @@ def _context(node: NodeOf[Conv2D | Dense], sums: Weighted, *, shifted: bool) -> 
 
 DENSE: Kernel[Conv2D | Dense] = Kernel("dense", "dense.c.j2", "pixels", (Dense, Conv2D), _fit, program_memory=True)
 DENSE_SHIFTED: Kernel[Conv2D | Dense] = Kernel("dense_shifted", "dense.c.j2", "pixels", (Dense, Conv2D), _fit_shifted)
-DENSE_UNPACKED: Kernel[Conv2D | Dense] = Kernel(
-    "dense_unpacked", "dense.c.j2", "pixels", (Dense, Conv2D), _fit_unpacked, needs=UNPACKS
+DENSE_FILLED: Kernel[Conv2D | Dense] = Kernel(
+    "dense_filled", "dense.c.j2", "pixels", (Dense, Conv2D), _fit_filled, needs=UNPACKS
 )
 
-KERNELS: tuple[Kernel[Any], ...] = (DENSE_SHIFTED, DENSE_UNPACKED, DENSE)
+KERNELS: tuple[Kernel[Any], ...] = (DENSE_SHIFTED, DENSE_FILLED, DENSE)

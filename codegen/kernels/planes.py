@@ -7,6 +7,7 @@ Where that is not so weights become bytes for the row made, a filter or a block 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -18,8 +19,6 @@ from codegen.records import record
 
 UNPACKS = frozenset({"x86"})
 """Features of chips whose compilers make vectors of sums over bytes, or write them out, better than of fewer bits."""
-_LEAST_PIXELS = 4
-"""So many have use of weights that become bytes there."""
 _VECTOR, _FOUR = 16, 4
 """Weights of a vector there, and turns that compilers write out otherwise."""
 
@@ -30,12 +29,9 @@ _WRITTEN_OUT = 16
 _ELEMENT = 8
 
 
-class _Few:
-    """What literals of weights of few bits have that loops over them are made of."""
-
-    def loop(self, turns: int) -> str:
-        """What stands before one of so many turns (lam_rolled.h)."""
-        return "LAM_UNEVEN" if turns % _FOUR else "LAM_FOURS" if turns % _VECTOR else "LAM_ROLLED"
+def filled(run: int) -> int:
+    """Inputs that vectors there sum for so many."""
+    return -(-run // _VECTOR) * _VECTOR
 
 
 @record
@@ -48,11 +44,11 @@ class Span:
 
 
 @record
-class Planes(_Few):
+class Planes:
     """Literals: byte filter n holds the weights of outputs n * step + p * apart, p a field of `fields`.
 
     `own`: weights have zero points of their own, one for each output; `totals`: an output adds its own times the sum of
-    the inputs, and not to each weight.
+    the inputs, and not to each weight.  `vectors`: loops are left to compilers that make vectors of them.
     """
 
     fields: Fields
@@ -61,6 +57,13 @@ class Planes(_Few):
     apart: int
     own: bool
     totals: bool = False
+    vectors: bool = False
+
+    def loop(self, turns: int) -> str:
+        """What stands before one of so many turns (lam_rolled.h)."""
+        if turns % _FOUR or (self.vectors and turns > _WRITTEN_OUT):
+            return "LAM_UNEVEN"
+        return "LAM_FOURS" if turns % _VECTOR else "LAM_ROLLED"
 
     def input_of(self, plane: int) -> str:
         """What tells the pointer to an output's inputs from others': nothing where all have the same."""
@@ -99,7 +102,7 @@ class Planes(_Few):
 
 
 @record
-class Unpacked(_Few):
+class Unpacked:
     """Literals of weights of few bits that become bytes before they are used; `own`: they have own zero points."""
 
     fields: Fields
@@ -117,10 +120,6 @@ class Unpacked(_Few):
     def filled(self, count: int) -> int:
         """The numbers of those."""
         return self.elements(count) * self.in_turn
-
-    def distant(self, count: int) -> tuple[int, ...]:
-        """Where the numbers of a byte lie, from the first on, of `halves` of so many."""
-        return tuple(range(0, self.filled(count), self.elements(count)))
 
     def runs(self, numbers: Array) -> Array:
         """Numbers [..., n] in bytes of neighbours."""
@@ -162,31 +161,33 @@ class FewWeights:
         fits = sums.wide or (sums.less is not None and sums.fits_unsigned(self.bits))
         return replace(self.planes(len(self.numbers)), totals=shares and fits)
 
+    def vector_planes(self, sums: Weighted) -> Planes:
+        """The same where vectors sum all inputs of an output."""
+        return replace(self.shared_planes(sums, _WRITTEN_OUT + 1), vectors=True)
+
     @property
     def unpacked(self) -> Unpacked:
         """What is known of them where they become bytes."""
         return Unpacked(self.fields, self.less is not None)
 
-    def unpack(self, run: int, pixels: int) -> bool:
-        """Whether kernels for such chips make bytes of an output's weights, summed in runs, for so many pixels.
-
-        Weights around zero that fill vectors are taken apart there as fast as bytes are widened.
-        """
-        return pixels >= _LEAST_PIXELS and (self.less is not None or run % _VECTOR > 0)
-
-    def fields_of(self, planes: Planes) -> tuple[Field, ...]:
-        """Params `w_shift`, where each output has one, and `weights`."""
-        size = planes.filters * (self.numbers.size // len(self.numbers))
+    def fields_of(self, planes: Planes, behind: int = 0) -> tuple[Field, ...]:
+        """Params `w_shift`, where each output has one, and `weights`, with so many bytes behind them."""
+        size = planes.filters * (self.numbers.size // len(self.numbers)) + behind
         about = f"bytes of {planes.fields.in_turn(1)} outputs each"
-        return (*self.less_fields(), Field.later("weights", np.uint8, size, lambda: planes.packed(self.numbers), about))
+        made = partial(self._packed, planes, size)
+        return (*self.less_fields(), Field.later("weights", np.uint8, size, made, about))
+
+    def _packed(self, planes: Planes, size: int) -> Array:
+        packed = planes.packed(self.numbers)
+        return np.pad(packed, (0, size - len(packed)))
 
     def less_fields(self) -> tuple[Field, ...]:
         """Params `w_shift`, where each output has one."""
         return () if self.less is None else (less_field(self.less),)
 
-    def in_runs(self, *, halves: bool = False) -> Field:
-        """Params `weights`, those of each output one after another; `halves`: each byte's far apart."""
-        flat, pack = self.numbers.reshape(len(self.numbers), -1), self.unpacked.halves if halves else self.unpacked.runs
+    def in_runs(self) -> Field:
+        """Params `weights`, those of each output one after another."""
+        flat, pack = self.numbers.reshape(len(self.numbers), -1), self.unpacked.runs
         size = len(flat) * self.unpacked.elements(flat.shape[1])
         return Field.later("weights", np.uint8, size, lambda: pack(flat).reshape(-1), "output by output")
 

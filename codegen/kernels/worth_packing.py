@@ -1,6 +1,7 @@
 """Layers whose weights of few bits are packed on a chip: those where that saves more flash than code for it takes.
 
-Convolutions without groups and dense layers.  Kernels see the others as layers of bytes.
+Convolutions without groups and dense layers, and depthwise ones that compilers make vectors of.  Kernels see the others
+as layers of bytes.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from codegen.ops import Conv2D, Dense
 from codegen.records import record
 
 _BYTE = 8
+_LEAST_CHANNELS = 32
+"""So many have vectors take the weights of a depthwise row of 16-bit data apart sooner than they take bytes."""
 
 
 @record
@@ -40,6 +43,7 @@ UNPACKING = (
     Unpacking("armv7m", 8, 96, 2),
     Unpacking("armv6m", 8, 96, 2),
     Unpacking("rv32", 8, 96),
+    Unpacking("rv32", 16, 160),
 )
 """The first one whose feature a chip has is its own; others pack all.  Counted over drawn layers.
 
@@ -49,8 +53,10 @@ On Arm cores an output alone takes less code by few bits than by bytes, and of 1
 
 def is_packed(node: NodeView, features: Features, unpacking: tuple[Unpacking, ...]) -> bool:
     """Whether kernels of a chip are to pack weights of few bits, if the node has such."""
+    if features & UNPACKS and _is_narrow(node):
+        return False
     data = _data(node)
-    if data == 2 * _BYTE and node.ins[1].shape[0] == 1 and not features & UNPACKS:
+    if data == 2 * _BYTE and node.ins[1].shape[0] == 1:
         return False  # in plain C an output alone has each byte to itself
     own = next((one for one in unpacking if one.feature in features and one.data == data), None)
     if own is None or not own.code:
@@ -75,6 +81,15 @@ def _data(node: NodeView) -> int:
         return 0
     ends = {x.dtype, y.dtype}
     return _BYTE if ends <= set(BYTES) else 2 * _BYTE if ends == {DType.S16} else 0
+
+
+def _is_narrow(node: NodeView) -> bool:
+    """Whether a depthwise convolution of 16-bit data has few channels, or an output of one column."""
+    op, x, y = node.op, node.ins[0], node.outs[0]
+    if not isinstance(op, Conv2D) or not op.groups == x.shape[3] == y.shape[3] > 1:
+        return False
+    few = node.ins[1].bits > 0 and {x.dtype, y.dtype} == {DType.S16}
+    return few and (op.groups < _LEAST_CHANNELS or y.shape[2] == 1)
 
 
 def _saved(kind: TensorType) -> int:

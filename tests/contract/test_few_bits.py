@@ -128,13 +128,15 @@ def test_c_of_one_column_equals_golden_on_the_emulated_chip(chip: str, tmp_path:
 
 
 ON_X86 = {
-    "window": ("conv2d", "conv2d_rows"),
-    "pointwise": ("dense", "dense_unpacked"),
-    "narrow window": ("conv2d_rows", "conv2d_rows"),
-    "narrow pointwise": ("dense_unpacked", "dense_unpacked"),
-    "few pixels": ("conv2d", "conv2d"),
+    "window": "conv2d_window",
+    "pointwise": "dense_filled",
+    "narrow window": "conv2d_window",
+    "narrow pointwise": "dense_filled",
+    "few pixels": "conv2d_window",
+    "dilated": "conv2d_window",
+    "two outputs": "conv2d",
 }
-"""Kernels of 16-bit data, without and with zero points of their own."""
+"""Kernels of 16-bit data."""
 
 
 LAYERS = {
@@ -183,8 +185,10 @@ NARROW = {
     "narrow window": ("Conv", (1, 8, 6, 6), (8, 8, 3, 3), {"pads": [1] * 4}, np.int16),
     "narrow pointwise": ("Conv", (1, 12, 6, 6), (12, 12, 1, 1), {}, np.int16),
     "few pixels": ("Conv", (1, 8, 6, 3), (8, 8, 3, 3), {"pads": [1] * 4}, np.int16),
+    "dilated": ("Conv", (1, 5, 6, 7), (7, 5, 3, 3), {"pads": [2] * 4, "dilations": [2, 2]}, np.int16),
+    "two outputs": ("Conv", (1, 16, 6, 3), (2, 16, 3, 3), {"pads": [1] * 4}, np.int16),
 }
-"""Layers of 16-bit data whose sums do not fill vectors of 16, and one of rows of three pixels."""
+"""Layers of 16-bit data whose sums do not fill vectors of 16, of two outputs, and one of rows of three pixels."""
 
 
 def layer(name: str, bits: int, zeros: bool = False) -> bytes:
@@ -232,9 +236,16 @@ def test_one_with_own_zero_points_stands_alone(name: str) -> None:
 
 @pytest.mark.parametrize("zeros", [False, True])
 @pytest.mark.parametrize("name", ON_X86)
-def test_weights_become_bytes_on_x86_where_that_takes_fewer_instructions(name: str, zeros: bool) -> None:
+def test_vectors_sum_whole_windows_on_x86(name: str, zeros: bool) -> None:
     model = layer(name, 4, zeros)
-    assert {one.kernel for one in api.inspect(model, "host").layers} == {ON_X86[name][zeros]}
+    assert {one.kernel for one in api.inspect(model, "host").layers} == {ON_X86[name]}
+    assert api.verify(model, target="host", samples=2).equal
+
+
+@pytest.mark.parametrize(("name", "packs"), [("depthwise", True), ("depthwise in line", False)])
+def test_depthwise_weights_of_16_bit_data_are_bytes_on_x86_where_rows_have_one_pixel(name: str, packs: bool) -> None:
+    model = layer(name, 4)
+    assert ["weights of 4 bits" in one.form for one in api.inspect(model, "host").layers] == [packs]
     assert api.verify(model, target="host", samples=2).equal
 
 

@@ -43,13 +43,13 @@ def test_an_output_alone_is_packed_where_that_takes_less_code(level: str, packs:
 
 
 @pytest.mark.parametrize(
-    ("level", "packs"), [("armv7em", False), ("armv81m_mve", False), ("rv32", True), ("c99", True)]
+    ("level", "packs"), [("armv7em", False), ("armv81m_mve", False), ("rv32", False), ("c99", True)]
 )
 def test_layers_of_16_bit_data_have_a_number_of_their_own(level: str, packs: bool) -> None:
-    """Of three outputs or more; two take less code by few bits, and one saves nothing."""
+    """On Arm cores of three outputs or more; two take less code by few bits, and one saves nothing."""
     few, many = (dense(ints(S8, 4, inputs) % 7, S16) for inputs in (80, 82))
     assert (said(few, level), said(many, level)) == (packs, True)
-    assert said(dense(ints(S8, 2, 16) % 7, S16), level)
+    assert said(dense(ints(S8, 2, 16) % 7, S16), level) == (level != "rv32")
     assert not said(dense(ints(S8, 1, 400) % 7, S16), level)
 
 

@@ -2,8 +2,9 @@
 
     python benchmarks/attention.py --chips cortex-m4 rv32imc
 
-One network of 8-bit tensors: scores = q k', Softmax, times v, for `--heads` heads of `--width` numbers at `--length`
-places.  Instructions per product of a matrix, and per element of Softmax.
+One network of 8-bit tensors, or with `--real` of float32 ones: scores = q k', Softmax, times v, for `--heads` heads of
+`--width` numbers at `--length` places.  Instructions per product of a matrix, and per element of Softmax; and for each
+goal all instructions and the arena, which for speed holds scores whole.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +24,23 @@ from codegen.build import Net
 CHIPS = ("cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m55", "rv32imc")
 
 
-def network(heads: int, length: int, width: int) -> bytes:
+GOALS = ("balanced", "speed")
+
+
+def network(heads: int, length: int, width: int, *, real: bool = False) -> bytes:
     """The ONNX file of attention alone."""
     net = Net("attention")
 
+    def held(x: Any, scale: float, zero: int = 0) -> Any:
+        return x if real else net.quantized(x, scale, zero)
+
     def given(name: str, *shape: int) -> Any:
-        return net.quantized(net.input(name, (1, heads, *shape)), 0.03)
+        return held(net.input(name, (1, heads, *shape)), 0.03)
 
     q, k, v = given("q", length, width), given("k", width, length), given("v", length, width)
-    scores = net.quantized(net.onnx.MatMul(q, k), 0.1)
-    shares = net.quantized(net.onnx.Softmax(scores, axis=-1), 1 / 256, -128)
-    net.output(net.quantized(net.onnx.MatMul(shares, v), 0.03), "y")
+    scores = held(net.onnx.MatMul(q, k), 0.1)
+    shares = held(net.onnx.Softmax(scores, axis=-1), 1 / 256, -128)
+    net.output(held(net.onnx.MatMul(shares, v), 0.03), "y")
     return net.to_onnx()
 
 
@@ -43,21 +51,26 @@ def main() -> None:
     parser.add_argument("--heads", type=int, default=4)
     parser.add_argument("--length", type=int, default=64)
     parser.add_argument("--width", type=int, default=16)
+    parser.add_argument("--real", action="store_true", help="float32 tensors")
     given = parser.parse_args()
-    products = given.heads * given.length**2 * given.width
+    macs = given.heads * given.length**2 * given.width
     elements = given.heads * given.length**2
-    print("| chip | q k' per product | Softmax per element | times v per product | all, M |\n|---|---|---|---|---|")
+    print("| chip, goal | q k' per product | Softmax per element | times v per product | all, M | arena, B |")
+    print("|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "attention.onnx"
-        path.write_bytes(network(given.heads, given.length, given.width))
-        for chip in given.chips:
-            found = codegen.profile(path, chip)
+        path.write_bytes(network(given.heads, given.length, given.width, real=given.real))
+        for chip, goal in product(given.chips, GOALS):
+            found = codegen.profile(path, chip, goal=goal)
+            made = codegen.compile_model(path, chip, Path(folder) / "out", goal=goal)
             assert found.instructions is not None, "the chip is emulated"
-            first, middle, last = (
+            first, softmax, last = (
                 layer.instructions for layer in found.layers if layer.macs or "oftmax" in layer.operator
             )
-            cells = (first / products, middle / elements, last / products)
-            print(f"| {chip} | {' | '.join(f'{c:.2f}' for c in cells)} | {found.instructions / 1e6:.3f} |", flush=True)
+            cells = (first / macs, softmax / elements, last / macs)
+            middle = " | ".join(f"{c:.2f}" for c in cells)
+            arena = made.manifest["arena_bytes"]
+            print(f"| {chip}, {goal} | {middle} | {found.instructions / 1e6:.3f} | {arena} |", flush=True)
 
 
 if __name__ == "__main__":

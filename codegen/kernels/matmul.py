@@ -12,6 +12,7 @@ from codegen.ir.shape import row_count, row_elements
 from codegen.kernels.common import RequantContext, constant_fields, requant_context, requant_fields, requant_takes
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.ops import MatMul
+from codegen.ops.float32 import FloatMatMul
 from codegen.records import record
 
 _INT32 = 1 << 31
@@ -79,7 +80,7 @@ def _fit(node: NodeOf[MatMul]) -> Fit | None:
     partial = node.ins[0].shape[-1] * x.reach(op.a_zero_point) * (w.reach(0) + abs(op.b_zero_point))
     wide = partial >= _INT32
     if (
-        not node.dynamic
+        not takes_sides(node)
         or (reach >= _INT32 and op.requant is None)
         or not requant_takes(op.requant, -reach, reach, wide=True)
     ):
@@ -90,6 +91,13 @@ def _fit(node: NodeOf[MatMul]) -> Fit | None:
     zeros = Field("zero", np.array([op.a_zero_point, op.b_zero_point], np.int32))
     params = (*requant_fields(op.requant), zeros, *constant_fields(node, ("a_const", "b_const")))
     return Fit(context, params, headers=rq.headers)
+
+
+def takes_sides(node: NodeOf[MatMul] | NodeOf[FloatMatMul]) -> bool:
+    """Whether a side is computed, and a constant one is a single matrix or has one for each row."""
+    rows = row_count(node.outs[0].shape)
+    constant = [row_count(node.ins[i].shape) for i in range(2) if i not in node.dynamic]
+    return len(constant) < 2 and all(count in (1, rows) for count in constant)
 
 
 def side(node: NodeOf[MatMul], index: int) -> SideContext:

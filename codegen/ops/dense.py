@@ -26,11 +26,11 @@ from codegen.ir.quant import Array, DType, Quant, Requant, TensorType
 from codegen.ops.accumulator import exact_matmul
 from codegen.ops.answers import (
     Types,
+    broadcast_rows,
     clamped_requant,
     last_axis_stays,
     last_two_stay,
     never_in_place,
-    same_row,
     tiled_requant,
 )
 from codegen.ops.limits import EIGHT_BIT, require, types_among
@@ -87,7 +87,7 @@ class Dense:
 
 @record
 class MatMul:
-    """The product of two computed matrices, requantized."""
+    """The product of two computed matrices, requantized; a right side may be that of several left ones."""
 
     a_zero_point: int
     b_zero_point: int
@@ -104,8 +104,8 @@ class MatMul:
         """The output's type."""
         require(len(ins) == 2, self, f"takes a and b, got {len(ins)} inputs")
         a, b = (t.shape for t in ins)
-        fits = len(a) == len(b) >= 2 and a[:-2] == b[:-2] and a[-1] == b[-2]
-        require(fits, self, f"{list(a)} cannot be multiplied by {list(b)}")
+        alike = len(a) == len(b) >= 2 and all(n in (1, m) for m, n in zip(a[:-2], b[:-2], strict=True))
+        require(alike and a[-1] == b[-2], self, f"{list(a)} cannot be multiplied by {list(b)}")
         dtype = DType.S32 if self.requant is None else self.y_dtype
         return (TensorType((*a[:-1], b[-1]), dtype, self.y_quant),)
 
@@ -120,7 +120,7 @@ class MatMul:
         a, b = ins
         return a.shape[-1] * a.dtype.reach(self.a_zero_point) * b.dtype.reach(self.b_zero_point)
 
-    rows = same_row
+    rows = broadcast_rows
 
     def macs(self, ins: Types, outs: Types) -> int:
         """One per output and inner index."""

@@ -18,6 +18,7 @@ from codegen.passes.fold_movement import fold_movement
 from codegen.passes.fold_pad import fold_pad
 from codegen.passes.fuse_clamp import fuse_clamp
 from codegen.passes.fuse_lut import fuse_lut
+from codegen.passes.go_by_lines import go_by_lines, lines_of
 from codegen.passes.merge_duplicates import merge_duplicates
 from codegen.passes.merge_transposes import merge_transposes
 from codegen.passes.permute_dense import permute_dense
@@ -63,4 +64,14 @@ def simplify(graph: Graph) -> Graph:
     raise AssertionError("the passes undo each other")
 
 
-__all__ = ["PASSES", "Part", "cut_strips", "is_wide", "simplify", "strips_of", "turn_sideways"]
+__all__ = [
+    "PASSES",
+    "Part",
+    "cut_strips",
+    "go_by_lines",
+    "is_wide",
+    "lines_of",
+    "simplify",
+    "strips_of",
+    "turn_sideways",
+]

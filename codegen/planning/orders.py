@@ -13,7 +13,7 @@ from codegen.ir.form import Form
 from codegen.ir.graph import Graph
 from codegen.kernels import TABLE, KernelTable, check_target, choose_kernels
 from codegen.options import Options
-from codegen.passes import is_wide, simplify, turn_sideways
+from codegen.passes import go_by_lines, is_wide, lines_of, simplify, turn_sideways
 from codegen.planning.asked import choose_goal
 from codegen.records import record
 from codegen.schedule import order_nodes
@@ -29,11 +29,13 @@ Ordered = tuple[Graph, dict[int, Form]]
 class Candidates:
     """The orders to choose from, and those that compete where memory is short.
 
-    These are `turned`, the network on columns, and `copying`, with kernels whose outputs may lie over their inputs.
+    `lined` is a network with attention by rows of lines, which takes hardly longer.  The others are `turned`, the
+    network on columns, and `copying`, with kernels whose outputs may lie over their inputs.
     Where only inputs in words are copied for that (`words`), it takes so little that the default plan may have it too.
     """
 
     orders: Sequence[Ordered]
+    lined: Sequence[Ordered] = ()
     turned: Sequence[Ordered] = ()
     copying: Sequence[Ordered] = ()
     words: Sequence[Ordered] = ()
@@ -41,7 +43,7 @@ class Candidates:
     @property
     def balanced(self) -> Sequence[Ordered]:
         """Those of which none takes clearly longer for its memory."""
-        return [*self.orders, *self.words]
+        return [*self.orders, *self.lined, *self.words]
 
     @property
     def all(self) -> Sequence[Ordered]:
@@ -57,6 +59,7 @@ def candidates(
     words = {i: form for i, form in copies.items() if _reads_words(graph, i)}
     return Candidates(
         _orders(graph, kernels),
+        _other_orders(go_by_lines(graph), target, options, table) if lines_of(graph) else (),
         _turned_orders(graph, target, options, table),
         _copying_orders(graph, kernels, copies) if len(copies) > len(words) else (),
         _copying_orders(graph, kernels, words) if words else (),
@@ -92,9 +95,13 @@ def _turned_orders(graph: Graph, target: Target, options: Options, table: Kernel
     """The network on columns; none where its images are not wide, come by rows, or the target lacks an operator."""
     if options.stream_input or not is_wide(graph):
         return []
-    turned = simplify(turn_sideways(graph))
+    return _other_orders(simplify(turn_sideways(graph)), target, options, table)
+
+
+def _other_orders(graph: Graph, target: Target, options: Options, table: KernelTable) -> list[Ordered]:
+    """Of another form of the network; none where the target lacks an operator."""
     try:
-        check_target(turned, target, table)
-        return _orders(turned, choose_kernels(turned, target, table, goal=choose_goal(options, target)))
+        check_target(graph, target, table)
+        return _orders(graph, choose_kernels(graph, target, table, goal=choose_goal(options, target)))
     except ModelRejected:
         return []

@@ -14,7 +14,7 @@ from codegen.ir.op import NodeOf
 from codegen.kernels.common import constant_fields
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.matmul import SideContext, side
+from codegen.kernels.matmul import SideContext, side, takes_sides
 from codegen.ops import MatMul
 from codegen.records import record
 
@@ -85,7 +85,7 @@ def _fit(node: NodeOf[MatMul]) -> Fit | None:
     reach = depth * max(abs(x.dtype.low), x.dtype.high) * w.dtype.reach(op.b_zero_point)
     most = reach + depth * abs(op.a_zero_point) * w.dtype.reach(op.b_zero_point)
     bytes_only = all(t.dtype.bytes == 1 for t in (x, w, y))
-    if not node.dynamic or not bytes_only or op.requant is None or op.requant.per_channel:
+    if not takes_sides(node) or not bytes_only or op.requant is None or op.requant.per_channel:
         return None
     if most >= _REACH or lines < _LEAST_ROWS:
         return None

@@ -10,6 +10,7 @@ from codegen.ir.shape import row_count, row_elements
 from codegen.kernels.common import constant_fields
 from codegen.kernels.float32.common import sum_header
 from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.matmul import takes_sides
 from codegen.ops.float32 import FloatMatMul
 from codegen.records import record
 
@@ -35,7 +36,7 @@ class FloatMatMulContext:
 
 
 def _fit(node: NodeOf[FloatMatMul]) -> Fit | None:
-    if not node.dynamic:
+    if not takes_sides(node):
         return None
     lines, depth = node.ins[0].shape[-2:]
     context = FloatMatMulContext(_side(node, 0), _side(node, 1), lines, depth, node.ins[1].shape[-1], node.op.sums)

@@ -22,7 +22,7 @@ import numpy as np
 
 from codegen.ir.op import SAME_ROW, WHOLE, Limit, Op, RowRule
 from codegen.ir.quant import Array, DType, Sums, TensorType
-from codegen.ops.answers import Types, clamped_bounds, last_axis_stays, last_two_stay, never_in_place, same_row
+from codegen.ops.answers import Types, broadcast_rows, clamped_bounds, last_axis_stays, last_two_stay, never_in_place
 from codegen.ops.float32.functions import clip
 from codegen.ops.float32.sums import add_product, begun, ordered_product
 from codegen.ops.float32.types import require_real
@@ -79,7 +79,7 @@ class FloatDense:
 
 @record
 class FloatMatMul:
-    """The product of two matrices."""
+    """The product of two matrices; a right side may be that of several left ones."""
 
     sums: Sums = "separate"
 
@@ -90,8 +90,8 @@ class FloatMatMul:
         require(len(ins) == 2, self, f"takes a and b, got {len(ins)} inputs")
         require_real(self, ins)
         a, b = (t.shape for t in ins)
-        fits = len(a) == len(b) >= 2 and a[:-2] == b[:-2] and a[-1] == b[-2]
-        require(fits, self, f"{list(a)} cannot be multiplied by {list(b)}")
+        alike = len(a) == len(b) >= 2 and all(n in (1, m) for m, n in zip(a[:-2], b[:-2], strict=True))
+        require(alike and a[-1] == b[-2], self, f"{list(a)} cannot be multiplied by {list(b)}")
         return (TensorType((*a[:-1], b[-1]), DType.F32),)
 
     def golden(self, ins: Sequence[Array]) -> tuple[Array, ...]:
@@ -99,7 +99,7 @@ class FloatMatMul:
         with np.errstate(all="ignore"):
             return (ordered_product(*ins, sums=self.sums),)
 
-    rows = same_row
+    rows = broadcast_rows
 
     def macs(self, ins: Types, outs: Types) -> int:
         """One per output and inner index."""

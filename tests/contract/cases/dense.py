@@ -62,6 +62,7 @@ def matmul_cases(mode: Mode) -> Iterator[Case]:
     yield Case("odd", product(S8, 1, 9), (t(U8, 3, 200), t(U8, 200, 5)))
     yield Case("in_parts", product(U8), (t(S8, 4, 37), t(S8, 37, 30)))
     if mode == "single":
+        yield Case("shared", product(), (t(S8, 2, 3, 4, 9), t(S8, 2, 1, 9, 3)))
         yield Case("sums", MatMul(0, 3, None, S32, None), (t(S8, 2, 9), t(U8, 9, 3)))
 
 

@@ -36,6 +36,7 @@ def cases() -> Iterator[Case]:
     yield _BLOCKS
     yield Case("plain", FloatMatMul(), (t(F32, 4, 5), t(F32, 5, 3)))
     yield Case("batched", FloatMatMul(), (t(F32, 2, 3, 4, 5), t(F32, 2, 3, 5, 6)))
+    yield Case("shared", FloatMatMul(), (t(F32, 2, 3, 4, 5), t(F32, 2, 1, 5, 6)))
     yield Case("left", FloatMatMul(), (ints(F32, 2, 3, 4), t(F32, 2, 4, 5)))
     yield Case("right", FloatMatMul(), (t(F32, 3, 4), ints(F32, 4, 7)))
 

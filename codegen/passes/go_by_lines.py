@@ -31,10 +31,9 @@ _REAL_ROWS, _ROWS, _LINES = 8, 4, 4
 
 def lines_of(graph: Graph) -> int:
     """How many lines make a row: they divide the length of all attention; 0 where there is none."""
-    products = [n for n in graph.nodes if _is_attention(graph, n)]
-    lengths = [graph.type(n.inputs[0]).shape[-2] for n in products]
+    lengths = _lengths(graph)
     common = math.gcd(*lengths)
-    real = all(isinstance(n.op, FloatMatMul) for n in products)
+    real = not any(isinstance(n.op, MatMul) for n in graph.nodes)
     if not lengths or min(lengths) < _LEAST:
         return 0
     most = max(_LEAST, common // (_REAL_ROWS if real else _ROWS))
@@ -58,9 +57,11 @@ def go_by_lines(graph: Graph) -> Graph:
     return draft.finished()
 
 
-def _is_attention(graph: Graph, node: Node) -> bool:
-    """Whether a node multiplies two computed matrices."""
-    return isinstance(node.op, MatMul | FloatMatMul) and not any(graph.values[i].is_const for i in node.inputs)
+def _lengths(graph: Graph) -> frozenset[int]:
+    """Lines of the left sides of products of two computed matrices."""
+    products = [n for n in graph.nodes if isinstance(n.op, MatMul | FloatMatMul)]
+    computed = [n for n in products if not any(graph.values[i].is_const for i in n.inputs)]
+    return frozenset(graph.type(n.inputs[0]).shape[-2] for n in computed)
 
 
 def _right_sides_first(graph: Graph) -> list[Node]:
@@ -78,6 +79,11 @@ def _right_sides_first(graph: Graph) -> list[Node]:
     return list(ordered.values())
 
 
+def _layout(op: Op) -> object:
+    """What an operator says of the order of axes (`codegen/ops/answers.py`)."""
+    return type(op).__dict__.get("in_layout")
+
+
 class _Lined:
     """The new graph, and which of its values stand for whole tensors of the old one, by rows of lines."""
 
@@ -85,6 +91,7 @@ class _Lined:
         self._draft = Draft(graph)
         self._graph = graph
         self._lines = lines
+        self._lengths = _lengths(graph)
         self._lined: dict[str, str] = {}
         self._pending: dict[str, Shape] = {}
         """Old values that only their lined form holds so far."""
@@ -113,15 +120,17 @@ class _Lined:
         return made if made is self._graph else made.with_nodes(_right_sides_first(made))
 
     def _by_lines(self, node: Node) -> Op | None:
-        """The operator on rows of lines; None where it cannot be, or makes fewer than two rows."""
+        """The operator on rows of lines; None where it cannot be, or its result has no lines of attention."""
         if len(node.outputs) != 1:
             return None
         y, op = self._graph.type(node.outputs[0]), node.op
         if not self._is_split(y.shape):
             return None
-        if isinstance(op, FloatSoftmax):
-            op = replace(op, axis=len(y.shape)) if op.axis == len(y.shape) - 1 else None  # type: ignore[assignment]
-        if op is None or not all(self._fits(node, i, y.shape) for i in range(len(node.inputs))):
+        if isinstance(op, FloatSoftmax) and op.axis == len(y.shape) - 1:
+            op = replace(op, axis=len(y.shape))
+        elif not isinstance(op, MatMul | FloatMatMul) and _layout(op) not in (any_layout, last_axis_stays):
+            return None
+        if not all(self._fits(node, i, y.shape) for i in range(len(node.inputs))):
             return None
         try:
             (made,) = op.infer([self._kind(node, i) for i in range(len(node.inputs))])
@@ -132,17 +141,14 @@ class _Lined:
     def _fits(self, node: Node, index: int, y: Shape) -> bool:
         """Whether an input has the lines of the result, one for all of them, or none."""
         role, shape = self._role(node, index), self._graph.type(node.inputs[index]).shape
-        if role == "lines":
-            return self._is_split(shape) and shape[-2] == y[-2]
-        return role == "aside" or len(shape) < 2 or shape[-2] == 1 or (self._is_split(shape) and shape[-2] == y[-2])
+        alike = len(shape) > 1 and shape[-2] == y[-2]
+        return role == "aside" or alike or (role == "elements" and (len(shape) < 2 or shape[-2] == 1))
 
     def _role(self, node: Node, index: int) -> str:
-        """What an operator does with an input: with its lines, with its elements, or something else."""
-        layout = type(node.op).__dict__.get("in_layout")
-        if layout is any_layout:
+        """What an operator does with an input: with its `lines`, its `elements`, or something `aside`."""
+        if _layout(node.op) is any_layout:
             return "elements"
-        by_lines = layout is last_axis_stays or isinstance(node.op, FloatSoftmax | MatMul | FloatMatMul)
-        return ("lines" if index == 0 else "aside") if by_lines else "none"
+        return "aside" if index else "lines"
 
     def _kind(self, node: Node, index: int) -> TensorType:
         kind = self._graph.type(node.inputs[index])
@@ -181,7 +187,7 @@ class _Lined:
             self._draft.insert(Reshape(self._pending.pop(name)), [self._lined[name]], name)
 
     def _is_split(self, shape: Sequence[int]) -> bool:
-        return len(shape) > 1 and shape[-2] > self._lines and shape[-2] % self._lines == 0
+        return len(shape) > 1 and shape[-2] in self._lengths
 
     def _split(self, shape: Shape) -> Shape:
         return (*shape[:-2], shape[-2] // self._lines, self._lines, shape[-1])

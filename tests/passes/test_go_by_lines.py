@@ -15,7 +15,15 @@ from codegen.golden.interpreter import run_graph
 from codegen.ir.graph import Graph
 from codegen.ir.quant import DType, Quant
 from codegen.ops import MatMul, Softmax, Transpose, make_requant
-from codegen.ops.float32 import FloatBinary, FloatDense, FloatMatMul, FloatNormalize, FloatSoftmax, FloatUnary
+from codegen.ops.float32 import (
+    FloatBinary,
+    FloatCumulative,
+    FloatDense,
+    FloatMatMul,
+    FloatNormalize,
+    FloatSoftmax,
+    FloatUnary,
+)
 from codegen.passes import go_by_lines, lines_of
 from tests.support.graphs import Sketch, random_array
 
@@ -63,6 +71,15 @@ def block() -> Graph:
     return s.graph(s.apply(FloatBinary("add"), x, s.apply(FloatDense(), wide, s.real(8, 24), s.real(8))))
 
 
+def along_lines() -> Graph:
+    """Sums along the sequence, and a map as wide as it, which have no part in it."""
+    s = Attention("along", seed=9)
+    x = s.given(1, LENGTH, 8)
+    x = s.apply(FloatBinary("add"), x, s.apply(FloatCumulative("sum", 1, False, False), x))
+    shares = s.apply(FloatSoftmax(1), s.apply(FloatMatMul(), x, s.apply(Transpose((0, 2, 1)), x)))
+    return s.graph(s.apply(FloatSoftmax(2), s.apply(FloatMatMul(), shares, x)))
+
+
 def integers() -> Graph:
     s = Sketch("integers", seed=4)
     q, k, v = (s.input((1, HEADS, *n), name=name) for name, n in (("q", (LENGTH, 8)), ("k", (8, 20)), ("v", (20, 8))))
@@ -84,6 +101,7 @@ GRAPHS = {
     "mask_of_inputs": lambda: computed(1, 1, LENGTH, 20),
     "keys_of_inputs": lambda: computed(1, HEADS, 1, 20),
     "block": block,
+    "along_lines": along_lines,
     "integers": integers,
 }
 

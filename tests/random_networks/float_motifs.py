@@ -80,16 +80,12 @@ def real_layers(d: Drawing, x: str) -> str:
 
 
 def real_attention(d: Drawing, x: str) -> str:
-    """Every pixel looked up in all others of its row, or of the image; the channels of what is found have one size."""
+    """Every pixel of a row looked up in all others, and the channels of what is found brought to one size."""
     y, depth = _real(d, x), d.int(1, 5)
-    shape = d.shape(y)
-    if d.chance(0.5):
-        y = d.apply(Reshape((1, 1, shape[1] * shape[2], shape[3])), y)
     keys = d.apply(Transpose((0, 1, 3, 2)), _dense(d, y, depth))
     scores = d.apply(FloatMatMul(d.sums), _dense(d, y, depth), keys)
     found = d.apply(FloatMatMul(d.sums), d.apply(FloatSoftmax(3, d.chance(0.3)), scores), y)
-    found = d.apply(FloatNormalize(1e-3, d.chance(0.5)), found)
-    return _bytes(d, found if d.shape(found) == shape else d.apply(Reshape(shape), found))
+    return _bytes(d, d.apply(FloatNormalize(1e-3, d.chance(0.5)), found))
 
 
 def real_sums(d: Drawing, x: str) -> str:

@@ -43,15 +43,15 @@ def lines_of(graph: Graph) -> int:
 
 @graph_pass()
 def go_by_lines(graph: Graph) -> Graph:
-    """Let each operator that works line by line do so on rows of lines, where its result has lines enough.
+    """Let each operator that works line by line do so on rows of lines, where its result has those of attention.
 
     Legal for operators along the last axis, for those of each element, and for products, whose lines are the left
     side's: each line is computed as before.
     """
     lines = lines_of(graph)
-    draft = _Lined(graph, lines) if lines else None
-    if draft is None:
+    if not lines:
         return graph
+    draft = _Lined(graph, lines)
     for node in graph.nodes:
         draft.take(node)
     return draft.finished()

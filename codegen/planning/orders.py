@@ -1,4 +1,4 @@
-"""The orders of a network's operators that compete for the best plan, its turned form among them.
+"""The orders of a network's operators that compete for the best plan, its forms by lines and on columns among them.
 
 Decides: which candidates there are.  Leaves to `arena` and `scratchpad` which one is taken.
 """

@@ -124,7 +124,7 @@ def test_attention_gives_the_same_by_rows_of_lines(name: str) -> None:
 
 
 @pytest.mark.parametrize("length", [7, 8, 37])
-def test_what_has_few_lines_or_no_even_rows_of_them(length: int) -> None:
+def test_few_lines_stay_and_a_prime_number_of_them_has_rows_of_one(length: int) -> None:
     s = Attention("few", seed=7)
     graph = s.mixed(s.scores(length))
     lined = go_by_lines(graph)

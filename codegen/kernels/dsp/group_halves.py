@@ -12,50 +12,27 @@ from codegen.ir.form import Field, Mix, Scratch
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array, DType
 from codegen.ir.shape import row_pixels
-from codegen.kernels.dsp.groups import FEWEST, THREE, threes_of
+from codegen.kernels.dsp.groups import FEWEST, THREE, GroupColumns, threes_of
 from codegen.kernels.dsp.words import pack_few
-from codegen.kernels.fast import FastRequant, fast_fields, fast_requant, filled
-from codegen.kernels.groups import Grouped, InGroups, grouped
+from codegen.kernels.fast import fast_fields, fast_requant, filled
+from codegen.kernels.groups import Grouped, grouped
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.sizes import ColumnSizes
 from codegen.kernels.weighted import BYTES, FOLDED, signed_bias
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
 
 _SIZES = (16, 8)
 """Inputs of a group."""
-_STEP = 8
-"""Inputs of a word."""
 _BITS = 4
 _TWO = 2
 _HALF = 1 << 15
 
 
 @record
-class GroupHalvesContext(InGroups, ColumnSizes):
-    """Literals of one layer: `n_in` inputs in groups of `size`, two at a time.
+class GroupHalvesContext(GroupColumns):
+    """Literals of one layer, two groups at a time; `flip`: of a word of inputs the bits that give them a sign."""
 
-    `threes`: pixels go by three, and what is left by `twos`; `apart`: groups have zero points; `flip`: of their bits
-    in a word of inputs, those that give them a sign.
-    """
-
-    y_t: str
-    threes: bool
-    twos: bool
-    n_out: int
-    apart: bool
     flip: str
-    rq: FastRequant
-
-    @property
-    def c_out(self) -> int:  # type: ignore[override]
-        """Outputs of a pixel."""
-        return self.n_out
-
-    @property
-    def piece(self) -> int:  # type: ignore[override]
-        """Bytes that are read for it."""
-        return self.n_in
 
     @property
     def twos_of_groups(self) -> int:
@@ -71,16 +48,6 @@ class GroupHalvesContext(InGroups, ColumnSizes):
     def inputs_of_two(self) -> int:
         """Inputs of two groups."""
         return 2 * self.size
-
-    @property
-    def fours(self) -> int:
-        """Fours of inputs of a group."""
-        return self.size // 4
-
-    @property
-    def steps(self) -> int:
-        """Words of a group's numbers."""
-        return self.size // _STEP
 
     @property
     def left(self) -> int:

@@ -40,21 +40,17 @@ FEWEST = 5
 
 
 @record
-class DspGroupsContext(InGroups, ColumnSizes):
-    """Literals of one layer: `n_in` inputs in groups of `size`, `pixels` (1 or 2) at a time.
+class GroupColumns(InGroups, ColumnSizes):
+    """Literals of a layer in columns: `n_in` inputs in groups of `size`, `n_out` outputs.
 
-    `threes`: pixels go by three, and what is left by `twos`; `apart`: groups have zero points; `halves`: their sums fit
-    16 bits.
+    `threes`: pixels go by three, and what is left by `twos`; `apart`: groups have zero points.
     """
 
-    widen: str
     y_t: str
-    pixels: int
     threes: bool
     twos: bool
     n_out: int
     apart: bool
-    halves: bool
     rq: FastRequant
 
     @property
@@ -68,16 +64,6 @@ class DspGroupsContext(InGroups, ColumnSizes):
         return self.n_in
 
     @property
-    def together(self) -> int:
-        """Channels at a time."""
-        return _SUMS // self.pixels
-
-    @property
-    def last(self) -> int:
-        """The last one of them."""
-        return self.whole - 1
-
-    @property
     def steps(self) -> int:
         """Words of a whole group's numbers."""
         return self.size // _STEP
@@ -86,6 +72,25 @@ class DspGroupsContext(InGroups, ColumnSizes):
     def fours(self) -> int:
         """Fours of inputs of a whole group."""
         return self.size // 4
+
+
+@record
+class DspGroupsContext(GroupColumns):
+    """Literals of one layer, `pixels` (1 or 2) at a time; `halves`: sums of groups fit 16 bits."""
+
+    widen: str
+    pixels: int
+    halves: bool
+
+    @property
+    def together(self) -> int:
+        """Channels at a time."""
+        return _SUMS // self.pixels
+
+    @property
+    def last(self) -> int:
+        """The last one of them."""
+        return self.whole - 1
 
     @property
     def rest_fours(self) -> int:

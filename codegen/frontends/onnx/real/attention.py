@@ -110,9 +110,8 @@ def _masks(r: Reading, node: OnnxNode, index: int, sizes: Shape, filler: float) 
     if shape not in known or r.type(given).is_real:
         raise ShapeMismatch(f"a mask {list(shape)} for scores {list(sizes)}", where=node.where)
     seen = r.apply(Reshape(known[shape]), [r.apply(Cast("int32"), [given], node, "mask")], node, "mask of scores")
-    least = (
-        np.arange(reach, dtype=np.int32) if len(shape) == 1 else np.zeros((), np.int32)
-    )  # a length, or of each 0 or 1
+    # of a list how many count, else of each whether it does
+    least = np.arange(reach, dtype=np.int32) if len(shape) == 1 else np.zeros((), np.int32)
     kept = r.apply(Binary("Greater"), [seen, r.constant(f"{node.name}:least", least)], node, "kept")
     choices = [number(r, node, "unmasked", 0.0), number(r, node, "masked", filler)]
     return [*masks, r.apply(Where(), [kept, *choices], node, "padding")]

@@ -34,7 +34,7 @@ def fused_conv(r: Reading, node: OnnxNode) -> Sequence[str]:
     x, windows = conv_windows(r, node)
     bias, added = r.optional(node, 2), r.optional(node, 3)
     weights = [r.value(node, 1), *([] if bias is None else [bias])]
-    given = node.reals("activation_params") if node.has("activation_params") else ()
+    given = node.numbers("activation_params")
     steps: list[Step] = [(Conv(windows, node.integer("group", 1, low=1)), weights)]
     steps += [] if added is None else [(ADD, [added])]
     return [in_turn(r, node, x, [*steps, *_function(node, lambda names: dict(zip(names, given, strict=False)))])]

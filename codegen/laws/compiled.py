@@ -73,7 +73,9 @@ def over_inputs(plan: Plan) -> Plan:
         view = plan.graph.view(node)
         alone = (i for i in view.dynamic if node.inputs[i] in inputs and reads[node.inputs[i]] == 1)
         i = next((i for i in alone if index in plan.in_place or view.op.in_place(i, view.ins, view.outs)), None)
-        if index in plan.views or i is None or len(node.outputs) > 1 or node.outputs[0] not in outputs:
+        if index in plan.views or i is None or len(node.outputs) > 1:
+            continue
+        if node.outputs[0] not in outputs or reads[node.outputs[0]]:
             continue
         x, y = storage[node.inputs[i]], storage[node.outputs[0]]
         end = -(-end // plan.arena_align) * plan.arena_align

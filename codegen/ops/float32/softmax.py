@@ -27,7 +27,6 @@ from codegen.ops.answers import (
     in_place_when_equal,
     last_axis_stays,
     moved_axis,
-    never_in_place,
     no_macs,
     same_row,
 )
@@ -60,7 +59,7 @@ class FloatSoftmax:
 
     infer = infer_f32
     macs = no_macs
-    in_place = never_in_place
+    in_place = in_place_when_equal
     in_layout = moved_axis
 
 

@@ -117,7 +117,7 @@ class StreamImpossible(CompileError):
     """The network's input cannot be taken row by row."""
 
     code = "LAM-SCHEDULE-304"
-    hint = "compile without --stream-input"
+    hint = "compile without --stream-input; rows of --io-layout nhwc come one by one where the model's own may not"
 
 
 class InputNotOutside(CompileError):

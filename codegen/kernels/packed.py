@@ -19,10 +19,11 @@ _HALF = 16
 
 @record
 class Fields:
-    """Fields of `bits` bits with a sign, in elements of `element` bits."""
+    """Fields of `bits` bits in elements of `element` bits, with a sign or `unsigned`."""
 
     bits: int
     element: int
+    unsigned: bool = False
 
     @classmethod
     def holding(cls, bits: int, count: int) -> Fields:

@@ -90,6 +90,11 @@ class DenseContext(ColumnContext):
         return self.groups + missing if rest >= missing else self.groups
 
     @property
+    def column_words(self) -> int:
+        """Words of a column."""
+        return 2 * self.groups
+
+    @property
     def missing(self) -> int:
         """Bytes of these zeros."""
         return _GROUP_BYTES * (self.summed - self.groups)

@@ -6,6 +6,7 @@ One output row per call; weights [Cout, KH, KW, Cin/groups].
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeGuard
 
 from codegen.ir.form import Field, Scratch
@@ -181,16 +182,22 @@ def fit_depthwise_planes(node: NodeOf[Conv2D]) -> Fit | None:
     return _fit_planes(node, sums, few) if sums and few and is_depthwise(node) else None
 
 
-def _fit_unpacked(node: NodeOf[Conv2D]) -> Fit | None:
-    """The weights of one output become bytes before a row of it is made: outputs do not all have the same inputs."""
+def _fit_unpacked(node: NodeOf[Conv2D], *, words: bool = False, own: bool = True) -> Fit | None:
+    """The weights of one output become bytes before a row of it is made: outputs do not all have the same inputs.
+
+    `words`: four bytes at a time, where filters have as many; `own`: also those with zero points of their own.
+    """
     sums = weighted(node, apart=True)
     few = few_weights(node.ins[1], sums.weights) if sums else None
     if sums is None or few is None or node.op.groups == 1:
         return None
-    k = UnpackedContext(**conv_literals(node, sums), unpacked=few.unpacked, skips=_skips(node, sums))
-    params = (*_numbers(node, sums, k), *few.less_fields(), few.in_runs())
+    unpacked = replace(few.unpacked, words=words)
+    k = UnpackedContext(**conv_literals(node, sums), unpacked=unpacked, skips=_skips(node, sums))
+    if words and (not unpacked.in_words(unpacked.elements(k.filter)) or (unpacked.own and not own)):
+        return None
+    params = (*_numbers(node, sums, k), *few.less_fields(), few.in_runs(unpacked))
     scratch = Scratch("weights", few.unpacked.filled(k.filter))
-    headers = (*k.rq.headers, *(few_headers(few) if k.unpacked.own else ()))
+    headers = (*k.rq.headers, *(few_headers(few) if k.unpacked.own and not words else ()))
     return Fit(k, params, (scratch,), plain(few), headers=headers)
 
 
@@ -225,7 +232,19 @@ def _numbers(node: NodeOf[Conv2D], sums: Weighted, k: ConvContext) -> tuple[Fiel
 CONV2D_UNPACKED = Kernel(
     "conv2d_unpacked", "conv2d_unpacked.c.j2", "row", (Conv2D,), _fit_unpacked, program_memory=True
 )
+_UNPACKED_WORDS = replace(
+    CONV2D_UNPACKED,
+    make=partial(_fit_unpacked, words=True),
+    needs=frozenset({"armv7m"}),
+    without=frozenset({"mve"}),
+    program_memory=False,
+)
+_UNPACKED_MVE = replace(
+    _UNPACKED_WORDS, make=partial(_fit_unpacked, words=True, own=False), needs=frozenset({"mve"}), without=frozenset()
+)
+CONV2D_UNPACKED_WORDS = (_UNPACKED_WORDS, _UNPACKED_MVE)
+"""On chips that read words anywhere; with Helium compilers make vectors of adding zero points of their own to bytes."""
 CONV2D_WINDOW = Kernel("conv2d_window", "conv2d_window.c.j2", "row", (Conv2D,), _fit_window, needs=UNPACKS)
 CONV2D = Kernel("conv2d", "conv2d.c.j2", "row", (Conv2D,), _fit, program_memory=True)
 
-KERNELS: tuple[Kernel[Any], ...] = (CONV2D_UNPACKED, CONV2D_WINDOW, CONV2D)
+KERNELS: tuple[Kernel[Any], ...] = (*CONV2D_UNPACKED_WORDS, CONV2D_UNPACKED, CONV2D_WINDOW, CONV2D)

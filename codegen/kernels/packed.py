@@ -19,10 +19,11 @@ _HALF = 16
 
 @record
 class Fields:
-    """Fields of `bits` bits with a sign, in elements of `element` bits."""
+    """Fields of `bits` bits in elements of `element` bits, with a sign or `unsigned`."""
 
     bits: int
     element: int
+    unsigned: bool = False
 
     @classmethod
     def holding(cls, bits: int, count: int) -> Fields:
@@ -75,6 +76,15 @@ class Fields:
     def place(self, index: int) -> int:
         """By how much an element is shifted to have a field at the bottom."""
         return self.bits * index
+
+    @property
+    def partial(self) -> bool:
+        """Whether elements are less than a word."""
+        return self.element < _WORD
+
+    def is_last(self, index: int) -> bool:
+        """Whether a field is the uppermost one, whose sign an element with a sign has."""
+        return self.place(index + 1) == self.element
 
     def half_left(self, index: int) -> int:
         """By how much a byte is shifted, as 16 bits, to have a field at the top."""

@@ -27,6 +27,9 @@ _LEAST_OUTPUTS = 4
 _WRITTEN_OUT = 16
 """Loops of no more turns compilers write out, output by output: there a sum of the inputs is in the way."""
 _ELEMENT = 8
+_WORD_BYTES = 4
+_EACH_BYTE = 0x01010101
+"""A byte times this is a word of four of them."""
 
 
 def filled(run: int) -> int:
@@ -103,15 +106,42 @@ class Planes:
 
 @record
 class Unpacked:
-    """Literals of weights of few bits that become bytes before they are used; `own`: they have own zero points."""
+    """Literals of weights of few bits that become bytes before they are used; `own`: they have own zero points.
+
+    `words`: four bytes at a time, whose numbers have no sign and lie as many apart as there are bytes.
+    """
 
     fields: Fields
     own: bool
+    words: bool = False
 
     @property
     def in_turn(self) -> int:
         """Numbers in a byte."""
         return self.fields.in_turn(1)
+
+    @property
+    def mask(self) -> str:
+        """The lowest fields of four bytes, in C."""
+        return f"0x{self.fields.mask * _EACH_BYTE:08X}u"
+
+    def in_words(self, size: int) -> int:
+        """Those of so many bytes that are in whole words."""
+        return size - size % _WORD_BYTES
+
+    def last_word(self, size: int) -> int:
+        """Where the last four begin, some of which are in a word before; nowhere where words are whole: -1."""
+        return size - _WORD_BYTES if size % _WORD_BYTES else -1
+
+    def field_at(self, field: int, size: int, byte: int = 0) -> int:
+        """Where the number of a field of a byte goes, of so many bytes."""
+        return field * size + byte
+
+    def more(self, bits: int) -> str:
+        """So many bits of each byte of what is added to four numbers, in C."""
+        if self.own:
+            return f"((uint32_t)off & 0x{bits:02X}u) * 0x{_EACH_BYTE:08X}u"
+        return f"0x{(-self.fields.sign & bits) * _EACH_BYTE:08X}u"
 
     def elements(self, count: int) -> int:
         """Bytes that so many numbers take."""
@@ -122,7 +152,9 @@ class Unpacked:
         return self.elements(count) * self.in_turn
 
     def runs(self, numbers: Array) -> Array:
-        """Numbers [..., n] in bytes of neighbours."""
+        """Numbers [..., n] in bytes of neighbours, or of which four are taken apart at once."""
+        if self.words:
+            return self.halves(numbers if self.own else numbers.astype(np.int64) + self.fields.sign)
         full = filled_to(numbers, self.in_turn, axis=-1)
         return self.fields.packed(full.reshape(*full.shape[:-1], -1, self.in_turn))
 
@@ -185,10 +217,10 @@ class FewWeights:
         """Params `w_shift`, where each output has one."""
         return () if self.less is None else (less_field(self.less),)
 
-    def in_runs(self) -> Field:
+    def in_runs(self, unpacked: Unpacked) -> Field:
         """Params `weights`, those of each output one after another."""
-        flat, pack = self.numbers.reshape(len(self.numbers), -1), self.unpacked.runs
-        size = len(flat) * self.unpacked.elements(flat.shape[1])
+        flat, pack = self.numbers.reshape(len(self.numbers), -1), unpacked.runs
+        size = len(flat) * unpacked.elements(flat.shape[1])
         return Field.later("weights", np.uint8, size, lambda: pack(flat).reshape(-1), "output by output")
 
 

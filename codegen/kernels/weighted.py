@@ -37,8 +37,8 @@ def few_said(bits: int, *, own: bool = False) -> str:
 class Weighted:
     """The sums of one node.  Weights are [outputs, ...], to be stored in `bits` where that is not 0.
 
-    `less` is what is taken off the weights of each output before, where they have zero points of their own.  `sent`:
-    other weights have to fit the kernel that these choose.
+    `less` is what is taken off the weights of each output before, where they have zero points of their own; what is
+    left has a sign, or is `unsigned`.  `sent`: other weights have to fit the kernel that these choose.
     """
 
     op: Conv2D | Dense
@@ -49,6 +49,7 @@ class Weighted:
     bits: int = 0
     less: Array | None = None
     sent: bool = False
+    unsigned: bool = False
 
     @cached_property
     def bounds(self) -> tuple[int, int]:
@@ -108,6 +109,15 @@ class Weighted:
         less = half if self.less is None else int(np.abs(self.less - half).max())
         reach = taps * most * (((1 << bits) - 1) + less)
         return bool(np.abs(self.folded.astype(np.int64)).max() + reach + more < 1 << 31)
+
+    def without_sign(self) -> Weighted:
+        """The same whose numbers have no sign, where each output has a zero point of its own and sums fit 32 bits so.
+
+        A field without a sign takes fewer instructions to take out.
+        """
+        if self.less is None or not self.fits_unsigned(self.bits):
+            return self
+        return replace(self, less=self.less - (1 << (self.bits - 1)), unsigned=True)
 
     def shifted_weights(self) -> Array:
         """The weights as bytes where they are, or a shift makes them so; without what is taken off each output's."""

@@ -19,6 +19,9 @@ from codegen.records import record
 _BYTE = 8
 _LEAST_CHANNELS = 32
 """So many have vectors take the weights of a depthwise row of 16-bit data apart sooner than they take bytes."""
+_WRITES_OUT = frozenset({"dsp", "mve"})
+_TAPS, _SPARED = 3, 36
+"""Taps of such a row of one pixel there, and bytes that are not worth up to a third more instructions."""
 
 
 @record
@@ -53,7 +56,7 @@ On Arm cores an output alone takes less code by few bits than by bytes, and of 1
 
 def is_packed(node: NodeView, features: Features, unpacking: tuple[Unpacking, ...]) -> bool:
     """Whether kernels of a chip are to pack weights of few bits, if the node has such."""
-    if features & UNPACKS and _is_narrow(node):
+    if (features & UNPACKS and _is_narrow(node)) or (features & _WRITES_OUT and _is_short(node)):
         return False
     data = _data(node)
     if data == 2 * _BYTE and node.ins[1].shape[0] == 1:
@@ -85,11 +88,23 @@ def _data(node: NodeView) -> int:
 
 def _is_narrow(node: NodeView) -> bool:
     """Whether a depthwise convolution of 16-bit data has few channels, or an output of one column."""
+    y = node.outs[0]
+    return _is_wide_depthwise(node) and (y.shape[3] < _LEAST_CHANNELS or y.shape[2] == 1)
+
+
+def _is_short(node: NodeView) -> bool:
+    """Whether such a one has so few channels and taps, in one column, that compilers write all of bytes out."""
+    kind, y = node.ins[1], node.outs[0]
+    few = _is_wide_depthwise(node) and y.shape[2] == 1 and y.shape[3] < _LEAST_CHANNELS
+    return few and kind.elements <= _TAPS * y.shape[3] and _saved(kind) <= _SPARED
+
+
+def _is_wide_depthwise(node: NodeView) -> bool:
+    """Whether it is a depthwise convolution of 16-bit data by weights of few bits."""
     op, x, y = node.op, node.ins[0], node.outs[0]
     if not isinstance(op, Conv2D) or not op.groups == x.shape[3] == y.shape[3] > 1:
         return False
-    few = node.ins[1].bits > 0 and {x.dtype, y.dtype} == {DType.S16}
-    return few and (op.groups < _LEAST_CHANNELS or y.shape[2] == 1)
+    return node.ins[1].bits > 0 and {x.dtype, y.dtype} == {DType.S16}
 
 
 def _saved(kind: TensorType) -> int:

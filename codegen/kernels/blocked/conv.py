@@ -20,6 +20,7 @@ from codegen.kernels.blocked.cores import Core, chips_of, lined_core, longer_cor
 from codegen.kernels.blocked.registers import (
     Choice,
     Work,
+    adds_zeros,
     choose,
     code_bytes,
     conv_mix,
@@ -72,7 +73,7 @@ class BlockedContext(RunSizes):
     """Literals of one convolution.
 
     `shifted`: weights are bytes less a shift; each pixel's sums begin with the shift times the sum of its inputs.
-    `each_shifted`: each output has a shift of its own.
+    `each_shifted`: each output has a shift of its own; `each_added`: and it is added to weights as they are taken out.
     `planar`: weights lie channel by channel, and two pixels by two channels are summed by lam_armv6m_sum_2x2.
     `copied`: the inputs of a block are read from scratch, so that its outputs may be stored over them.
     `two_groups`: a single pixel beside larger blocks takes two groups of channels at once.
@@ -92,6 +93,7 @@ class BlockedContext(RunSizes):
     rq: FastRequant
     fields: Fields | None
     each_shifted: bool = False
+    each_added: bool = False
     copied: bool = False
     two_groups: bool = False
     windows: tuple[tuple[Columns, ...], ...] = ()
@@ -268,7 +270,9 @@ def _sums(core: Core, node: NodeOf[Conv2D | Dense]) -> Weighted | None:
     """
     sums = weighted(node, apart=True)
     alone = sums is not None and sums.less is not None and len(sums.weights) == 1
-    return sums.stored_in(sums.weights[0].size) if sums and alone and core.pair else sums
+    if sums is None:
+        return None
+    return sums.stored_in(sums.weights[0].size) if alone and core.pair else sums.without_sign()
 
 
 def _fit_copied(core: Core, node: NodeOf[Conv2D | Dense]) -> Fit | None:
@@ -307,6 +311,7 @@ def _context(
     x, y = node.ins[0], node.outs[0]
     h, w = windows(node.op)
     run = _work(node).run
+    added = sums.less is not None and adds_zeros(core, _work(node), choice, y.shape[-1])
     return BlockedContext(
         x_t=x.dtype.ctype,
         y_t=y.dtype.ctype,
@@ -325,8 +330,9 @@ def _context(
         two_groups=choice.two_groups,
         sizes=choice.sizes,
         pieces=pieces_of(choice, w, x.shape, y.shape[-1]),
-        shifted=sums.shift is not None or sums.less is not None,
-        each_shifted=sums.less is not None,
+        shifted=sums.shift is not None or (sums.less is not None and not added),
+        each_shifted=sums.less is not None and not added,
+        each_added=added,
         rq=rq,
     )
 
@@ -334,7 +340,8 @@ def _context(
 def _fields(core: Core, node: NodeOf[Conv2D | Dense], sums: Weighted, channels: int) -> Fields:
     """Elements that groups of so many channels read, and the channels left over."""
     work, rest = _work(node), len(sums.weights) % channels
-    return Fields.holding_turns(sums.bits, (channels, rest or channels), work.run, turn_of(core, work))
+    held = Fields.holding_turns(sums.bits, (channels, rest or channels), work.run, turn_of(core, work))
+    return replace(held, unsigned=sums.unsigned)
 
 
 def _with_windows(core: Core, whole: Work, node: NodeOf[Conv2D | Dense], k: BlockedContext) -> BlockedContext:

@@ -174,7 +174,7 @@ def _sums(node: NodeOf[Conv2D]) -> Weighted | None:
         return sums
     rows, columns = node.op.h.size, node.op.w.size
     record = _record(rows, columns)
-    return sums.stored_in(rows * columns // record * _elements(Fields(sums.bits, 8), record))
+    return sums.stored_in(rows * columns // record * _elements(Fields(sums.bits, 8), record)).without_sign()
 
 
 def _slide(node: NodeOf[Conv2D]) -> Slide:
@@ -216,7 +216,7 @@ def _context(node: NodeOf[Conv2D], sums: Weighted, choice: Choice, rq: FastRequa
         shifted=sums.shift is not None,
         each_shifted=sums.less is not None,
         rq=rq,
-        fields=Fields(sums.bits, 8) if sums.bits else None,
+        fields=Fields(sums.bits, 8, sums.unsigned) if sums.bits else None,
     )
 
 

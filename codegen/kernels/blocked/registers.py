@@ -288,8 +288,26 @@ def copied_mix(core: Core, runs: int, size: int) -> Mix:
     return Mix(runs * _CALLED_RUN + (each - 2) * size - turns, load=size, store=size, taken=turns)
 
 
+def adds_zeros(core: Core, work: Work, choice: Choice, c_out: int) -> bool:
+    """Whether zero points are added to weights as they are taken out: that takes less, and there are registers."""
+    blocks = ((pixels, min(choice.channels_of(pixels), c_out)) for pixels in choice.sizes)
+    held = all(_held(core, work, pixels, n) + 1 + n <= core.registers for pixels, n in blocks)
+    return held and _added(work, choice, c_out).instructions < _summed(core, work, choice, c_out).instructions
+
+
 def zeros_mix(core: Core, work: Work, choice: Choice, c_out: int) -> Mix:
-    """What zero points of outputs take in a row: the sum of each pixel's inputs, and a product in each output."""
+    """What zero points of outputs take in a row."""
+    adds = adds_zeros(core, work, choice, c_out)
+    return _added(work, choice, c_out) if adds else _summed(core, work, choice, c_out)
+
+
+def _added(work: Work, choice: Choice, c_out: int) -> Mix:
+    """Where they are added to weights."""
+    return Mix(work.taps * c_out, load=c_out).times(len(choice.blocks))
+
+
+def _summed(core: Core, work: Work, choice: Choice, c_out: int) -> Mix:
+    """With the sum of each pixel's inputs, and a product in each output."""
     turns = work.taps * len(choice.blocks)
     return Mix(
         (core.load * work.taps + _CHANNEL * c_out) * work.width + turns, load=work.taps * work.width, taken=turns

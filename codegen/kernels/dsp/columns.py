@@ -27,6 +27,9 @@ from codegen.records import record
 Node = NodeOf[Conv2D | Dense]
 
 _DSP, _WIDE = frozenset({"dsp"}), frozenset({"wide"})
+_BYTE = 8
+_GROUP_BYTES = 8
+"""Of a group of four values of a column."""
 _LARGE_COLUMNS = 1536
 """Bytes of two columns from which on they are made one kernel row at a time, which costs about one product in ten."""
 
@@ -78,6 +81,23 @@ class DenseContext(ColumnContext):
     """One pixel; `direct`: no column is made, inputs are widened anew for each four channels."""
 
     direct: bool
+
+    @property
+    def summed(self) -> int:
+        """Groups that are multiplied: with zeros behind them where those of the last word would take longer alone."""
+        rest = self.groups % (_BYTE // self.bits) if self.bits else 0
+        missing = _BYTE // self.bits - rest if rest else 0
+        return self.groups + missing if rest >= missing else self.groups
+
+    @property
+    def column_words(self) -> int:
+        """Words of a column."""
+        return 2 * self.groups
+
+    @property
+    def missing(self) -> int:
+        """Bytes of these zeros."""
+        return _GROUP_BYTES * (self.summed - self.groups)
 
 
 @record
@@ -143,7 +163,7 @@ def _fit_dense(node: Node, wide: bool, *, direct: bool = False) -> Fit | None:
     if direct and (context.piece % 4 or context.shifted):
         return None
     why = "1 pixel x 4 channels, SMLAD on inputs widened " + ("where they lie" if direct else "once") + _wider(context)
-    column = Scratch("column", 0 if direct else _columns_bytes(node, 1))
+    column = Scratch("column", 0 if direct else _GROUP_BYTES * context.summed)
     params = _params(node, sums, 4, wide)
     return Fit(context, params, (column,), why, headers=_headers(context), mix=_dense_mix(context))
 
@@ -157,7 +177,7 @@ def _dense_mix(k: DenseContext) -> Mix:
     if k.bits:  # a word of each channel has several groups, whose inputs are loaded two groups at a time
         inputs, weights = Mix(multiple=0.5, moved=2), Mix(8, load=k.bits / 2, multiply_add=8)
     group = inputs + weights
-    return once + (group.times(k.groups) + Mix(other=32, load=8, store=4, taken=2)).times(-(-k.c_out // 4))
+    return once + (group.times(k.summed) + Mix(other=32, load=8, store=4, taken=2)).times(-(-k.c_out // 4))
 
 
 def _fit_pointwise(node: Node, wide: bool) -> Fit | None:
@@ -287,7 +307,7 @@ def _params(node: Node, sums: Weighted, together: int, wide: bool, *, padded: bo
 
 
 def _columns_bytes(node: Node, pixels: int) -> int:
-    return 8 * pixels * _groups(node)
+    return _GROUP_BYTES * pixels * _groups(node)
 
 
 def _window_scratch(k: WindowContext) -> tuple[Scratch, ...]:

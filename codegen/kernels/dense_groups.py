@@ -41,6 +41,11 @@ class DenseGroupsContext(InGroups):
         return "int8_t" if self.fields is None else self.fields.ctype
 
     @property
+    def less_t(self) -> str:
+        """The C type of what is added to them: of bytes up to 128."""
+        return "int16_t" if self.fields is None else "int8_t"
+
+    @property
     def in_turn(self) -> int:
         """Numbers in an element."""
         return 1 if self.fields is None else self.fields.in_turn(1)
@@ -83,7 +88,9 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
 def _less_fields(made: Grouped) -> tuple[Field, ...]:
     """Params `w_shift` where groups have zero points of their own."""
     less = made.less
-    return () if less is None else (Field("w_shift", less.astype(np.int8).reshape(-1), about=GROUP_LESS),)
+    if less is None:
+        return ()
+    return (Field("w_shift", less.astype(np.int8 if made.bits else np.int16).reshape(-1), about=GROUP_LESS),)
 
 
 def _context(node: NodeOf[Conv2D | Dense], made: Grouped) -> DenseGroupsContext:

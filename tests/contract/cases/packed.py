@@ -108,14 +108,15 @@ def in_groups(
     n_out, n_in = numbers.shape
     groups, half = (n_out, -(-n_in // block)), 1 << (bits - 1)
     zero = A.zero_point if dtype is S8 else dtype.low + 3
-    own = np.random.default_rng([23, n_in]).integers(1, 250, groups)
+    most = 250 if bits < 8 or not apart else 128
+    own = np.random.default_rng([23, n_in]).integers(1, most, groups)
     more = np.random.default_rng([25, n_in]).integers(1 - half, 1 + half, groups)
     step = requant(mode, 2**bits * 125 * 128 * np.sqrt(n_in), factors or n_out)
     whole = numbers + apart * more.repeat(block, axis=1)[:, :n_in]
     weights = (whole * own.repeat(block, axis=1)[:, :n_in]).astype(np.int16)
     ins = (t(dtype, pixels, n_in), weights, ints(S32, n_out) >> 12)
     name, op = f"groups_{'u' if apart else ''}{bits}_{n_in}", Dense(zero, step, S8, None)
-    return Case(name, op, ins, bits=bits, block=block, apart=apart)
+    return Case(name, op, ins, bits=bits, block=block, apart=apart and bits < 8)
 
 
 def _wide_groups() -> Iterator[Case]:

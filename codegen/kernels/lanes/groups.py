@@ -1,7 +1,7 @@
 """Dense layers whose weights have a scale per group of inputs, with AVX-512 or AVX2: some pixels by many outputs.
 
-Numbers of 4 bits without a sign by inputs with one: what vectors multiply needs no other form of either.  Bytes have one,
-and inputs none.
+Numbers without a sign by inputs with one: what vectors multiply needs no other form of either.  Bytes of one pixel
+have a sign, and inputs none: products read these numbers where they lie.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _SIGNED = replace(X86, signed=True)
 """The processor, as far as inputs have a sign."""
 _STEP, _BITS, _HALF = 8, 4, 8
 _BYTE_STEP, _BYTE_HALF = 4, 128
-_PAIRED_BYTES = "of each group, and times that what is added to its numbers: they are stored as so much less"
-_PAIRED = f"{_PAIRED_BYTES}, without a sign"
+_PAIRED = "of each group, and times that what is added to its numbers: they are stored as so much less, without a sign"
+_PAIRED_BYTES = "of each group, and times that what is taken off its numbers: they are stored as so much more"
 _STORED_LESS = "of each group, added to its numbers: they are stored as so much less, without a sign"
 _MOST_BLOCK = 1 << 15
 """Inputs of a group 16 times whose sum, its zero point's part with it, stays in 32 bits: products of 15 by 128 each."""
@@ -94,7 +94,12 @@ class LanesGroupsContext(InGroups):
     @property
     def sums(self) -> bool:
         """Whether there are sums of inputs."""
-        return self.apart or not self.bytes
+        return self.apart or not self.turned
+
+    @property
+    def turned(self) -> bool:
+        """Whether numbers have a sign, and inputs none."""
+        return self.bytes and self.pixels == 1
 
     @property
     def begins(self) -> bool:
@@ -104,6 +109,8 @@ class LanesGroupsContext(InGroups):
     @property
     def begin_times(self) -> int:
         """What a group begins with, of the sum of its inputs: 16 times as much of one pixel (lam_lanes_groups.h)."""
+        if self.bytes:
+            return -1 if self.apart else -_BYTE_HALF
         if self.paired:
             return 1
         return (1 if self.apart else -_HALF) * (16 if self.pixels == 1 else 1)
@@ -124,7 +131,7 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     k = _context(node, made)
     size = k.channels * (k.whole * k.steps + k.rest_steps) * 4
     params = (
-        *(_byte_fields(made) if k.bytes else sum_fields(_SIGNED, sums)),
+        *(_byte_fields(made) if k.turned else sum_fields(_SIGNED, sums)),
         Field("factors", _factors(made, k), about=(_PAIRED_BYTES if k.bytes else _PAIRED) if k.paired else ""),
         *_less_fields(made, k),
         Field.later("weights", np.uint8, size, lambda: _packed(made, k), _ORDER, alignment=LINE),
@@ -165,7 +172,7 @@ def _context(node: NodeOf[Conv2D | Dense], made: Grouped) -> LanesGroupsContext:
         apart=made.less is not None,
         paired=pixels == 1 and _pairs(made) if made.bits else made.less is not None,
         words=made.fits_halves if made.bits else made.block <= _MOST_PAIRED,
-        copied=x.dtype is not DType.S8 or n_in % _STEP > 0 if made.bits else x.dtype is DType.S8 or n_in % _BYTE_STEP > 0,
+        copied=(x.dtype is DType.S8) == (pixels == 1 and not made.bits) or n_in % (_STEP if made.bits else _BYTE_STEP) > 0,
         rq=lanes_requant(_SIGNED, made.sums, few=False),
     )
 
@@ -201,7 +208,7 @@ def _factors(made: Grouped, k: LanesGroupsContext) -> Array:
     """The factors, and beside each its zero point times it, where these lie there."""
     factors = _by_blocks(made.factors, k)
     if k.paired and made.less is not None:
-        less = made.less - (0 if k.bytes else _HALF)
+        less = -made.less if k.bytes else made.less - _HALF
         factors = np.stack([factors, _by_blocks(less * made.factors, k)], axis=1).reshape(-1)
     return factors.astype(np.int16)
 
@@ -218,13 +225,13 @@ def _by_blocks(groups: Array, k: LanesGroupsContext) -> Array:
 
 
 def _packed(made: Grouped, k: LanesGroupsContext) -> Array:
-    fields = made.numbers.astype(np.int8) if k.bytes else made.numbers + _HALF
+    fields = made.numbers + (0 if k.turned else _BYTE_HALF if k.bytes else _HALF)
     whole = fields[:, : k.rest_at].reshape(k.channels, k.whole, k.size)
     rest = filled_to(fields[:, None, k.rest_at :], k.step, axis=2)
     parts = [part for part in (whole, rest) if part.size]
     blocks = range(0, k.channels, k.block)
     found = [packed_weights(part[at : at + k.block], k.block, few=not k.bytes) for at in blocks for part in parts]
-    return np.concatenate(found).view(np.uint8)
+    return np.concatenate(found).astype(np.uint8)
 
 
 GROUPS: Kernel[Conv2D | Dense] = Kernel(

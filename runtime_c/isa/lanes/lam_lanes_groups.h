@@ -12,8 +12,9 @@
  * with lower halves follow.  Where a pixel's sums fit 16 bits as numbers without a sign make them, zero points lie beside factors, as
  * their products: sums of inputs stand above these sums, and both are added at once.
  *
- * Of bytes inputs are uint8: 128 more than int8, which the bias has in it.  Weights are int8: for each block, each group, each four
- * inputs, [channel][4].  Zero points always lie beside factors.
+ * Bytes lie for each block, each group, each four inputs as [channel][4].  Of one pixel inputs are uint8, 128 more than int8, which
+ * the bias has in it, and weights int8, which products read where they lie.  Of several it is the other way round.  Zero points
+ * always lie beside factors, with the opposite sign, as sums of inputs have it.
  */
 #ifndef LAM_LANES_GROUPS_H
 #define LAM_LANES_GROUPS_H
@@ -70,7 +71,7 @@ static inline LAM_LANES_ALWAYS int32_t lam_lanes_groups_step(lam_lanes_groups s)
 /* Sums of inputs that a pixel has. */
 static inline LAM_LANES_ALWAYS int32_t lam_lanes_groups_kept(lam_lanes_groups s)
 {
-    return s.bytes && !s.paired ? 0 : lam_lanes_groups_count(s);
+    return s.bytes && s.pixels == 1 && !s.paired ? 0 : lam_lanes_groups_count(s);
 }
 
 #if LAM_LANES_AVX512 || LAM_LANES_AVX2
@@ -216,7 +217,7 @@ static inline LAM_LANES_ALWAYS lam_lanes_at lam_lanes_groups_at(lam_lanes_groups
 {
     from.x += lam_lanes_groups_step(s) * s.steps * groups;
     from.w += 4 * width * s.steps * groups;
-    from.begin += s.bytes && !s.paired ? 0 : groups;
+    from.begin += lam_lanes_groups_kept(s) > 0 ? groups : 0;
     from.own += (s.paired ? 2 : 1) * width * groups;
     from.less = s.apart ? from.less + width * groups : NULL;
     return from;
@@ -237,13 +238,22 @@ static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_dot_from(lam_lanes_v acc, l
     return lam_lanes_dot(acc, x, lam_lanes_load(w, count));
 }
 
-/* To the sums of one pixel or several four inputs each. */
-static inline LAM_LANES_ALWAYS void lam_lanes_groups_four(lam_lanes_v (*sum)[LAM_LANES_GROUPS_VECTORS], int32_t pixels,
-                                                          int32_t vectors, int32_t last, const uint8_t *x, const uint8_t *w,
-                                                          int32_t inputs)
+/* Lanes shifted to the left. */
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_up(lam_lanes_v v, int bits)
 {
-    lam_lanes_v weights[LAM_LANES_GROUPS_VECTORS];
-    if (pixels == 1) {
+#if LAM_LANES_AVX512
+    return _mm512_slli_epi32(v, (unsigned)bits);
+#else
+    LAM_LANES_TWO(_mm256_slli_epi32(v.h[i], bits));
+#endif
+}
+
+/* To the sums of one pixel, or of several, four inputs each. */
+static inline LAM_LANES_ALWAYS void lam_lanes_groups_four(lam_lanes_groups s, lam_lanes_v (*sum)[LAM_LANES_GROUPS_VECTORS],
+                                                          int32_t pixels, int32_t vectors, int32_t last, const uint8_t *x,
+                                                          const uint8_t *w)
+{
+    if (s.pixels == 1) {
         const lam_lanes_v four = lam_lanes_quad(x);
         LAM_LANES_UNROLL
         for (int32_t v = 0; v < vectors; v++) {
@@ -253,14 +263,10 @@ static inline LAM_LANES_ALWAYS void lam_lanes_groups_four(lam_lanes_v (*sum)[LAM
     }
     LAM_LANES_UNROLL
     for (int32_t v = 0; v < vectors; v++) {
-        weights[v] = lam_lanes_load(w + 64 * v, v + 1 < vectors ? 16 : last);
-    }
-    LAM_LANES_UNROLL
-    for (int32_t p = 0; p < pixels; p++) {
-        const lam_lanes_v four = lam_lanes_quad(x + p * inputs);
+        const lam_lanes_v weights = lam_lanes_load(w + 64 * v, v + 1 < vectors ? 16 : last);
         LAM_LANES_UNROLL
-        for (int32_t v = 0; v < vectors; v++) {
-            sum[p][v] = lam_lanes_dot(sum[p][v], four, weights[v]);
+        for (int32_t p = 0; p < pixels; p++) {
+            sum[p][v] = lam_lanes_dot_at(sum[p][v], weights, x + p * s.inputs);
         }
     }
 }
@@ -272,17 +278,22 @@ static inline LAM_LANES_ALWAYS void lam_lanes_groups_bytes(lam_lanes_groups s, l
 {
     lam_lanes_v sum[LAM_LANES_GROUPS_PIXELS][LAM_LANES_GROUPS_VECTORS];
     LAM_LANES_UNROLL
-    for (int32_t v = 0; v < vectors; v++) {
+    for (int32_t p = 0; p < pixels; p++) {
+        lam_lanes_v begin = lam_lanes_splat(0);
+        if (s.pixels > 1) {
+            begin = lam_lanes_splat(from.begin[p * lam_lanes_groups_count(s)]);
+            begin = s.paired ? lam_lanes_up(begin, 7) : begin;
+        }
         LAM_LANES_UNROLL
-        for (int32_t p = 0; p < pixels; p++) {
-            sum[p][v] = lam_lanes_splat(0);
+        for (int32_t v = 0; v < vectors; v++) {
+            sum[p][v] = begin;
         }
     }
     for (int32_t k = 0; k < steps; k += 4) {
         LAM_LANES_UNROLL
         for (int32_t i = 0; i < 4; i++) {
             if (k + i < steps) {
-                lam_lanes_groups_four(sum, pixels, vectors, last, from.x + 4 * (k + i), from.w + 4 * width * (k + i), s.inputs);
+                lam_lanes_groups_four(s, sum, pixels, vectors, last, from.x + 4 * (k + i), from.w + 4 * width * (k + i));
             }
         }
     }
@@ -295,10 +306,9 @@ static inline LAM_LANES_ALWAYS void lam_lanes_groups_bytes(lam_lanes_groups s, l
         for (int32_t p = 0; p < pixels; p++) {
             total[p][v] = lam_lanes_add(total[p][v], lam_lanes_mul(sum[p][v], factor));
             if (s.paired) {
-                const int32_t inputs = from.begin[p * lam_lanes_groups_count(s)];
-                total[p][v] = s.words ? lam_lanes_add_scaled(total[p][v], lam_lanes_splat(inputs * 65536), both, 1)
-                                      : lam_lanes_add(total[p][v], lam_lanes_mul(lam_lanes_sra(both, lam_lanes_splat(16)),
-                                                                                 lam_lanes_splat(inputs)));
+                const lam_lanes_v inputs = lam_lanes_splat(from.begin[p * lam_lanes_groups_count(s)]);
+                total[p][v] = s.words ? lam_lanes_add_scaled(total[p][v], lam_lanes_up(inputs, 16), both, 1)
+                                      : lam_lanes_add(total[p][v], lam_lanes_mul(lam_lanes_sra(both, lam_lanes_splat(16)), inputs));
             }
         }
     }
@@ -429,7 +439,8 @@ static inline void lam_lanes_groups_vector(lam_lanes_groups s, int32_t count, co
                 const int32_t factor = layer.group[s.paired ? 2 * own : own];
                 for (int32_t k = 0; k < steps; k++, at_x += 4, at_w += 4 * width) {
                     for (int32_t j = 0; j < 4; j++) {
-                        products += (uint32_t)((int32_t)at_x[j] * ((int32_t)(at_w[j] ^ 0x80u) - 128));
+                        const int32_t plain = s.pixels == 1 ? at_x[j] : at_w[j] - 128;
+                        products += (uint32_t)(plain * ((int32_t)((s.pixels == 1 ? at_w[j] : at_x[j]) ^ 0x80u) - 128));
                     }
                 }
                 sums += products * (uint32_t)factor;
@@ -650,7 +661,7 @@ static inline LAM_LANES_ALWAYS void lam_lanes_sums_by_size(const uint8_t *x, int
 static inline LAM_LANES_ALWAYS void lam_lanes_groups_sums(lam_lanes_groups s, const uint8_t *x, int32_t count, int32_t rest,
                                                           int32_t times, int32_t *sums)
 {
-    const int32_t size = lam_lanes_groups_step(s) * s.steps, flip = s.bytes ? -128 : 0, groups = lam_lanes_groups_count(s);
+    const int32_t size = lam_lanes_groups_step(s) * s.steps, flip = s.bytes && s.pixels == 1 ? -128 : 0, groups = lam_lanes_groups_count(s);
 #if LAM_LANES_AVX512
     if (size == 16 || size == 32 || size == 64) {
         if (rest == 0) { /* those of all pixels lie one behind the other */

@@ -59,8 +59,8 @@ class LanesGroupsContext(InGroups):
     """Literals of one layer: `n_in` inputs in groups of `size`, outputs in blocks of `block`; `one`: of one pixel.
 
     `pixels` by `vectors` are summed together, `chunk` pixels made at a time.  `bytes`: numbers are; `words`: sums of
-    groups fit 16 bits, of bytes those of inputs; `copied`: inputs are brought to scratch, as they get a sign or lose it or
-    the last ones are read with others; `paired`: zero points lie beside factors, as their products.
+    groups fit 16 bits, of bytes those of inputs; `copied`: inputs are brought to scratch, as they get a sign or lose
+    it or the last ones are read with others; `paired`: zero points lie beside factors, as their products.
     """
 
     block: int
@@ -158,6 +158,7 @@ def _context(node: NodeOf[Conv2D | Dense], made: Grouped) -> LanesGroupsContext:
     x, y = node.ins[0], node.outs[0]
     n_in, channels, width = x.shape[-1], y.shape[-1], run_width(node)
     block, pixels = block_channels(X86, width), _together(width, made.block // _STEP)
+    step, signed = _STEP if made.bits else _BYTE_STEP, made.bits > 0 or pixels > 1
     most = -(-min(channels, block) // LANES)
     return LanesGroupsContext(
         block=block,
@@ -172,7 +173,7 @@ def _context(node: NodeOf[Conv2D | Dense], made: Grouped) -> LanesGroupsContext:
         apart=made.less is not None,
         paired=pixels == 1 and _pairs(made) if made.bits else made.less is not None,
         words=made.fits_halves if made.bits else made.block <= _MOST_PAIRED,
-        copied=(x.dtype is DType.S8) == (pixels == 1 and not made.bits) or n_in % (_STEP if made.bits else _BYTE_STEP) > 0,
+        copied=(x.dtype is DType.S8) != signed or n_in % step > 0,
         rq=lanes_requant(_SIGNED, made.sums, few=False),
     )
 

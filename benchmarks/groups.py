@@ -3,7 +3,7 @@
     python benchmarks/groups.py [--chips cortex-m4 rv32imc] [--layers 512x512 256x64] [--block 32] [--rows 16] [--json]
 
 Layers of `--rows` pixels, of int8 activations: `8 bits` has a scale per output; `4 bits` too; `groups` has 4 bits and
-a scale for each `--block` inputs, `zeros` a zero point as well.  Counts are exact and repeat with the same compiler;
+a scale for each `--block` inputs, `zeros` a zero point as well; `8-bit groups` and `8-bit zeros` have 8 bits.  Counts are exact and repeat with the same compiler;
 `host` is this machine, whose instructions are counted one by one (x86-64 and Linux).
 """
 
@@ -27,16 +27,17 @@ from codegen.report.table import text_table  # noqa: E402
 
 CHIPS = ("cortex-m4", "cortex-m55", "cortex-m3", "rv32imc", "cortex-m0plus", "host")
 LAYERS = ("512x512", "256x64", "104x64")
-KINDS = ("8 bits", "4 bits", "groups", "zeros")
+KINDS = ("8 bits", "4 bits", "groups", "zeros", "8-bit groups", "8-bit zeros")
 HEADERS = ["chip", "layer", *(f"{kind} B" for kind in KINDS), *KINDS, *(f"times, {kind}" for kind in KINDS[1:])]
 
 
 def layer(inputs: int, outputs: int, kind: str, block: int, rows: int = 1) -> bytes:
     """A product of so many rows by weights of one of KINDS, with a bias, between integers."""
-    rng, grouped = np.random.default_rng(0), kind in ("groups", "zeros")
+    rng, grouped, of_bytes = np.random.default_rng(0), kind.endswith(("groups", "zeros")), kind.startswith("8")
     sizes = (-(-inputs // block), outputs) if grouped else (outputs,)
-    dtype, low, high = (TensorProto.INT8, -127, 128) if kind == "8 bits" else (TensorProto.UINT4, 0, 16)
-    zero = rng.integers(4, 12, sizes) if kind == "zeros" else np.full(sizes, 0 if kind == "8 bits" else 8)
+    dtype, low, high = (TensorProto.INT8, -127, 128) if of_bytes else (TensorProto.UINT4, 0, 16)
+    middle = 0 if of_bytes else 8
+    zero = middle + (rng.integers(-4, 4, sizes) if kind.endswith("zeros") else np.zeros(sizes, np.int64))
     numbers = rng.integers(low, high, (inputs, outputs))
     scales = {"xs": 0.05, "ws": rng.uniform(0.1, 0.2, sizes) / high, "ys": 0.002 * inputs**0.5}
     given = [

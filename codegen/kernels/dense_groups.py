@@ -1,4 +1,7 @@
-"""Dense layers whose weights have a scale per group of inputs, in plain C, whatever the numbers and the inputs are."""
+"""Dense layers whose weights have a scale per group of inputs, in plain C, whatever the numbers and the inputs are.
+
+Bytes by bytes go by four outputs, which share inputs.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,16 @@ from codegen.kernels.common import RequantContext, requant_context, requant_fiel
 from codegen.kernels.groups import GROUP_LESS, Grouped, InGroups, grouped
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.packed import Fields, filled_to
+from codegen.kernels.weighted import BYTES
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
 
 _BYTE = 8
+_TOGETHER = 4
+"""Outputs at a time."""
+_TURNS = (4, 2, 1)
+_MOST_BLOCK = 1 << 15
+"""Inputs of a group whose sum of bytes by bytes fits 32 bits, times a zero point too."""
 
 
 @record
@@ -41,6 +50,11 @@ class DenseGroupsContext(InGroups):
         return "int8_t" if self.fields is None else self.fields.ctype
 
     @property
+    def less_t(self) -> str:
+        """The C type of what is added to them: of bytes up to 128."""
+        return "int16_t" if self.fields is None else "int8_t"
+
+    @property
     def in_turn(self) -> int:
         """Numbers in an element."""
         return 1 if self.fields is None else self.fields.in_turn(1)
@@ -63,6 +77,64 @@ class DenseGroupsContext(InGroups):
         return inputs % self.in_turn
 
 
+@record
+class GroupBytesContext(InGroups):
+    """Literals of one layer of bytes; `apart`: those of a group are stored as so much less."""
+
+    x_t: str
+    y_t: str
+    n_out: int
+    apart: bool
+    rq: RequantContext
+
+    @property
+    def together(self) -> int:
+        """Outputs at a time."""
+        return _TOGETHER
+
+    @property
+    def full(self) -> int:
+        """Those that go together."""
+        return self.n_out // _TOGETHER * _TOGETHER
+
+    def turn_of(self, inputs: int) -> int:
+        """Of so many inputs those of a turn of the loop."""
+        return next(turn for turn in _TURNS if inputs % turn == 0)
+
+
+def _fit_bytes(node: NodeOf[Conv2D | Dense]) -> Fit | None:
+    made = grouped(node)
+    if made is None or made.bits or made.sums.x not in BYTES or made.block > _MOST_BLOCK:
+        return None
+    x, y = node.ins[0], node.outs[0]
+    k = GroupBytesContext(
+        x_t=x.dtype.ctype,
+        y_t=y.dtype.ctype,
+        n_in=x.shape[-1],
+        n_out=len(made.numbers),
+        size=made.block,
+        apart=made.less is not None,
+        rq=requant_context(node.op.requant),
+    )
+    less = () if made.less is None else (Field("w_shift", _in_turn(made.less).astype(np.int16), about=GROUP_LESS),)
+    params = (
+        made.sums.folded_field(),
+        *requant_fields(node.op.requant),
+        Field("factors", _in_turn(made.factors).astype(np.int16)),
+        *less,
+        Field.later("weights", np.int8, made.numbers.size, lambda: _in_turn(made.numbers).astype(np.int8), _ORDER),
+    )
+    return Fit(k, params, why=f"plain C99, {_TOGETHER} outputs, {made.said}", headers=k.rq.headers)
+
+
+_ORDER = f"input by input of {_TOGETHER} outputs"
+
+
+def _in_turn(rows: Array) -> Array:
+    """Rows of outputs, some at a time: the first elements of these, then the second ones; flat."""
+    return np.concatenate([rows[o : o + _TOGETHER].T.reshape(-1) for o in range(0, len(rows), _TOGETHER)])
+
+
 def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     made = grouped(node, wide=True)
     if made is None or (made.sums.wide and not made.fits_words):
@@ -83,7 +155,9 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
 def _less_fields(made: Grouped) -> tuple[Field, ...]:
     """Params `w_shift` where groups have zero points of their own."""
     less = made.less
-    return () if less is None else (Field("w_shift", less.astype(np.int8).reshape(-1), about=GROUP_LESS),)
+    if less is None:
+        return ()
+    return (Field("w_shift", less.astype(np.int8 if made.bits else np.int16).reshape(-1), about=GROUP_LESS),)
 
 
 def _context(node: NodeOf[Conv2D | Dense], made: Grouped) -> DenseGroupsContext:
@@ -120,4 +194,14 @@ def _elements(groups: Array, fields: Fields) -> Array:
 
 DENSE_GROUPS: Kernel[Conv2D | Dense] = Kernel("dense_groups", "dense_groups.c.j2", "pixels", (Dense, Conv2D), _fit)
 
-KERNELS: tuple[Kernel[Any], ...] = (DENSE_GROUPS,)
+DENSE_GROUP_BYTES: Kernel[Conv2D | Dense] = Kernel(
+    "dense_group_bytes",
+    "dense_group_bytes.c.j2",
+    "pixels",
+    (Dense, Conv2D),
+    _fit_bytes,
+    without=frozenset({"program_memory"}),
+    headers=("lam_order.h",),
+)
+
+KERNELS: tuple[Kernel[Any], ...] = (DENSE_GROUP_BYTES, DENSE_GROUPS)

@@ -60,7 +60,7 @@ class Grouped:
     """The sums of one node, whose inputs are in groups of `block`, of which the last may be smaller.
 
     `numbers` [outputs, inputs] are what is stored, in `bits`, 0 for bytes; `less` [outputs, groups] is added to those
-    of a group, where groups have zero points of their own; `factors` [outputs, groups].
+    of a group, where groups have zero points of their own, or no byte holds their numbers; `factors` [outputs, groups].
     """
 
     sums: Weighted
@@ -123,9 +123,13 @@ def grouped(node: NodeOf[Conv2D | Dense], *, wide: bool = False) -> Grouped | No
     if not bits and node.ins[1].apart:
         numbers, less = _apart(numbers, block, node.ins[1].bits)
         bits = packed_bits(numbers, max(PACKED_BITS))
-    if not bits and (numbers.min() < DType.S8.low or numbers.max() > DType.S8.high):
-        return None
-    return Grouped(sums, block, numbers, factors, bits, less)
+    if not _are_bytes(numbers):
+        numbers, less = _apart(numbers, block, _BYTE)
+    return Grouped(sums, block, numbers, factors, bits, less) if _are_bytes(numbers) else None
+
+
+def _are_bytes(numbers: Array) -> bool:
+    return bool(numbers.min() >= DType.S8.low and numbers.max() <= DType.S8.high)
 
 
 def factored(weights: Array, block: int) -> tuple[Array, Array]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from codegen.ir.graph import Graph
-from codegen.ir.quant import MODES, Array
+from codegen.ir.quant import MODES, Array, Mode
 from codegen.kernels import find_form
 from codegen.laws import differences, graph_of, make_project
 from codegen.target import load_target
@@ -25,20 +25,31 @@ Shape = tuple[int, int, int, int]
 """Pixels, inputs, outputs, inputs of a group."""
 
 
-def ends(n_out: int, n_in: int, block: int) -> Array:
+def ends(n_out: int, n_in: int, block: int, bits: int = 4) -> Array:
     """The least numbers in half of the groups, the greatest in the others, but for one of each, which keeps factors."""
-    numbers = np.where(np.arange(n_in) // block % 2, 7, -8) * np.ones((n_out, 1), np.int64)
-    numbers[:, ::block] = np.where(numbers[:, ::block] < 0, -7, 6)
+    half = 1 << (bits - 1)
+    numbers = np.where(np.arange(n_in) // block % 2, half - 1, -half) * np.ones((n_out, 1), np.int64)
+    numbers[:, ::block] = np.where(numbers[:, ::block] < 0, 1 - half, half - 2)
     return numbers
 
 
-def layers(shapes: Sequence[Shape], extremes: Callable[[int, int, int], Array] = ends) -> list[Case]:
+def of_bytes(n_out: int, n_in: int, block: int) -> Array:
+    """Such numbers of 8 bits."""
+    return ends(n_out, n_in, block, 8)
+
+
+def layers(
+    shapes: Sequence[Shape], extremes: Callable[[int, int, int], Array] = ends, modes: Sequence[Mode] = MODES
+) -> list[Case]:
     """In every mode, of any numbers and of such ones, with zero points and without, inputs with a sign and without."""
+    bits = 8 if extremes is of_bytes else 4
     return [
-        in_groups(mode, numbers, block, bits=4, pixels=pixels, dtype=U8 if i % 3 else S8, apart=apart, factors=factors)
-        for mode in MODES
+        in_groups(
+            mode, numbers, block, bits=bits, pixels=pixels, dtype=U8 if i % 3 else S8, apart=apart, factors=factors
+        )
+        for mode in modes
         for i, (pixels, n_in, n_out, block) in enumerate(shapes)
-        for numbers in (few(4, n_out, n_in), extremes(n_out, n_in, block))
+        for numbers in (few(bits, n_out, n_in), extremes(n_out, n_in, block))
         for apart, factors in ((False, 1), (True, 0))
     ]
 

@@ -13,7 +13,15 @@ import pytest
 
 from codegen.ir.graph import Graph
 from codegen.kernels.dsp.groups import DspGroupsContext
-from tests.contract.group_layers import check_in_plain_c, check_on_the_chip, contexts_of, layers, numbered, only
+from tests.contract.group_layers import (
+    check_in_plain_c,
+    check_on_the_chip,
+    contexts_of,
+    layers,
+    numbered,
+    of_bytes,
+    only,
+)
 
 CHIP, LEVEL = "cortex-m4", "armv7em"
 CASES = (
@@ -24,13 +32,23 @@ CASES = (
     ("dsp_group_threes", 7),
 )
 """Kernels, and pixels."""
+OPENED = ("dsp_opened", 5)
 SIZES = ((128, 8, 32), (84, 7, 32), (72, 5, 16), (56, 6, 8), (96, 4, 48), (140, 3, 64))
 """Inputs, outputs, inputs of a group."""
 
 
 @cache
-def graph(pixels: int) -> Graph:
-    return numbered(layers([(pixels, *size) for size in SIZES]))
+def graph(pixels: int, *, are_bytes: bool = False) -> Graph:
+    shapes = [(pixels, *size) for size in SIZES]
+    return numbered(layers(shapes, of_bytes, ["single"]) if are_bytes else layers(shapes))
+
+
+@pytest.mark.parametrize(("kernel", "pixels"), CASES)
+def test_every_form_of_bytes_is_among_the_cases(kernel: str, pixels: int) -> None:
+    found: list[DspGroupsContext] = contexts_of(graph(pixels, are_bytes=True), LEVEL, kernel, only(kernel))
+    assert {(k.size, k.apart) for k in found} == {(size, apart) for size in (32, 16, 8) for apart in (False, True)}
+    assert all(k.bytes for k in found)
+    assert {(k.behind > 0, k.left > 0) for k in found} == {(False, False), (False, True), (True, True)}
 
 
 @pytest.mark.parametrize(("kernel", "pixels"), CASES)
@@ -43,11 +61,13 @@ def test_every_form_is_among_the_cases(kernel: str, pixels: int) -> None:
     assert {k.left > 0 for k in found} == {False, True}
 
 
-@pytest.mark.parametrize(("kernel", "pixels"), CASES)
-def test_they_equal_golden_in_plain_c(kernel: str, pixels: int, tmp_path: Path) -> None:
-    check_in_plain_c(graph(pixels), LEVEL, tmp_path, only(kernel))
+@pytest.mark.parametrize("are_bytes", [False, True])
+@pytest.mark.parametrize(("kernel", "pixels"), [*CASES, OPENED])
+def test_they_equal_golden_in_plain_c(kernel: str, pixels: int, are_bytes: bool, tmp_path: Path) -> None:
+    check_in_plain_c(graph(pixels, are_bytes=are_bytes), LEVEL, tmp_path, only(kernel))
 
 
-@pytest.mark.parametrize(("kernel", "pixels"), CASES)
-def test_they_equal_golden_on_the_emulated_chip(kernel: str, pixels: int, tmp_path: Path) -> None:
-    check_on_the_chip(graph(pixels), CHIP, tmp_path, only(kernel))
+@pytest.mark.parametrize("are_bytes", [False, True])
+@pytest.mark.parametrize(("kernel", "pixels"), [*CASES, OPENED])
+def test_they_equal_golden_on_the_emulated_chip(kernel: str, pixels: int, are_bytes: bool, tmp_path: Path) -> None:
+    check_on_the_chip(graph(pixels, are_bytes=are_bytes), CHIP, tmp_path, only(kernel))

@@ -36,6 +36,9 @@ KERNELS = {
     "armv81m_mve": "mve_groups",
     "host": "x86_groups",
 }
+OF_BYTES = KERNELS | {"c99": "dense_group_bytes"}
+MOST_OF_BYTES = 1.5
+"""Times the instructions of bytes with one scale per output that those with a scale per group take at most."""
 MOST = 1.25
 """Times the instructions of weights in bytes with one scale per output."""
 
@@ -85,6 +88,31 @@ def form_of(name: str, level: str) -> Form:
 @pytest.mark.parametrize("level", KERNELS)
 def test_each_level_has_a_kernel_for_them(level: str) -> None:
     assert form_of("single_groups_4_96", level).kernel == KERNELS[level]
+
+
+@pytest.mark.parametrize("kind", ["", "u"])
+@pytest.mark.parametrize("level", OF_BYTES)
+def test_each_level_has_a_kernel_for_bytes(level: str, kind: str) -> None:
+    assert form_of(f"single_groups_{kind}8_104", level).kernel == OF_BYTES[level]
+
+
+@pytest.mark.parametrize("kind", ["8-bit groups", "8-bit zeros"])
+@pytest.mark.parametrize(
+    ("chip", "block", "rows"),
+    [("cortex-m4", 16, 1), ("cortex-m4", 32, 5), ("cortex-m55", 16, 1), ("cortex-m55", 32, 4), ("rv32imc", 32, 1)],
+)
+def test_bytes_with_a_scale_per_group_take_half_as_much_again_at_most(
+    chip: str, block: int, rows: int, kind: str
+) -> None:
+    target = load_target(chip)
+    assert target.toolchain
+    assert target.board
+    require_tool(target.toolchain.cc, target.board.emulator[0])
+    groups, one = (api.profile(published(256, 64, k, block, rows), chip) for k in (kind, "8 bits"))
+    assert groups.instructions <= MOST_OF_BYTES * one.instructions
+    assert groups.weights_bytes is not None
+    assert one.weights_bytes is not None
+    assert groups.weights_bytes <= MOST_OF_BYTES * one.weights_bytes
 
 
 @pytest.mark.parametrize("kind", ["", "u"])

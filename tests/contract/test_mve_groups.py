@@ -5,6 +5,7 @@ Sums in eight lanes and in four, zero points apart and as more groups, numbers w
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -19,7 +20,15 @@ from codegen.kernels import find_form
 from codegen.kernels.mve.groups import MveGroupsContext
 from codegen.target import load_target
 from tests.contract.case import Case
-from tests.contract.group_layers import check_in_plain_c, check_on_the_chip, contexts_of, layers, numbered
+from tests.contract.group_layers import (
+    check_in_plain_c,
+    check_on_the_chip,
+    contexts_of,
+    layers,
+    numbered,
+    of_bytes,
+    only,
+)
 from tests.contract.test_group_kernels import MOST, dense
 from tests.support.tools import require_tool
 
@@ -37,6 +46,9 @@ SHAPES = (
 )
 
 
+OF_BYTES = (*SHAPES[:5], (2, 256, 8, 64), (1, 256, 8, 128), (1, 120, 16, 16), (1, 120, 16, 64), (2, 64, 8, 16))
+
+
 def least(n_out: int, n_in: int, block: int) -> Array:
     """The least numbers, but for one of each group, which keeps their factor what it is."""
     numbers = np.full((n_out, n_in), -8)
@@ -47,6 +59,11 @@ def least(n_out: int, n_in: int, block: int) -> Array:
 @cache
 def graph() -> Graph:
     return numbered([*layers(SHAPES, least), *map(large, layers(((2, 512, 8, 64), (2, 64, 8, 32)), least))])
+
+
+@cache
+def bytes_graph() -> Graph:
+    return numbered(layers(OF_BYTES, of_bytes))
 
 
 def large(case: Case) -> Case:
@@ -76,12 +93,23 @@ def test_sums_are_taken_in_halves_of_words_where_they_fit() -> None:
         assert (form.kernel, form.context.lanes) == ("mve_groups", lanes)
 
 
-def test_they_equal_golden_in_plain_c(tmp_path: Path) -> None:
-    check_in_plain_c(graph(), LEVEL, tmp_path)
+def test_every_form_of_bytes_is_among_the_cases() -> None:
+    found: list[MveGroupsContext] = contexts_of(bytes_graph(), LEVEL, "mve_groups", only("mve_groups"))
+    forms = {
+        (zeros, chunks, rest) for zeros in ("BYTES", "BYTES_OWN") for chunks in (1, 2, 4) for rest in (False, True)
+    }
+    assert {(k.zeros, k.chunks, k.rest > 0) for k in found} == forms
+    assert {(k.copied, k.left > 0, k.in_lanes > k.groups) for k in found} >= {(True, True, True), (False, False, False)}
 
 
-def test_they_equal_golden_on_the_emulated_chip(tmp_path: Path) -> None:
-    check_on_the_chip(graph(), CHIP, tmp_path)
+@pytest.mark.parametrize("made", [graph, bytes_graph])
+def test_they_equal_golden_in_plain_c(made: Callable[[], Graph], tmp_path: Path) -> None:
+    check_in_plain_c(made(), LEVEL, tmp_path, only("mve_groups"))
+
+
+@pytest.mark.parametrize("made", [graph, bytes_graph])
+def test_they_equal_golden_on_the_emulated_chip(made: Callable[[], Graph], tmp_path: Path) -> None:
+    check_on_the_chip(made(), CHIP, tmp_path, only("mve_groups"))
 
 
 @pytest.mark.parametrize(("inputs", "outputs"), [(256, 64), (104, 64)])

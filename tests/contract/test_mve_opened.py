@@ -6,16 +6,27 @@ that groups fill once and more often, outputs in parts, those that fill no block
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+
+import pytest
 
 from codegen.ir.graph import Graph
 from codegen.ir.quant import MODES, DType
 from codegen.kernels.mve.opened import MveOpenedContext
 from codegen.ops import Dense
 from tests.contract.case import S8, U8, Case
-from tests.contract.group_layers import check_in_plain_c, check_on_the_chip, contexts_of, layers, numbered, only
+from tests.contract.group_layers import (
+    check_in_plain_c,
+    check_on_the_chip,
+    contexts_of,
+    layers,
+    numbered,
+    of_bytes,
+    only,
+)
 
 CHIP, LEVEL, KERNEL = "cortex-m55", "armv81m_mve", "mve_opened"
 SHAPES = (
@@ -56,6 +67,11 @@ def graph() -> Graph:
     kinds = [*found[:: len(SHAPES)], *few[:: len(FEW) - 1]]
     limited = [with_outputs(case, *ranges[i % len(ranges)]) for i, case in enumerate(kinds)]
     return numbered(found + few + limited)
+
+
+@cache
+def bytes_graph() -> Graph:
+    return numbered(layers((*SHAPES[1:], *FEW[:5]), of_bytes))
 
 
 def with_outputs(case: Case, y: DType, low: int, high: int) -> Case:
@@ -99,9 +115,22 @@ def test_forms_of_one_pixel_and_two_are_among_the_cases() -> None:
     assert any(k.aside for k in found)
 
 
-def test_they_equal_golden_in_plain_c(tmp_path: Path) -> None:
-    check_in_plain_c(graph(), LEVEL, tmp_path, only(KERNEL))
+def test_every_form_of_bytes_is_among_the_cases() -> None:
+    found: list[MveOpenedContext] = contexts_of(bytes_graph(), LEVEL, KERNEL, only(KERNEL))
+    both = (False, True)
+    assert {(k.lanes, k.sets > 1, k.zeros) for k in found} == {
+        (*form, zeros) for form in ((8, False), (8, True), (4, False)) for zeros in ("BYTES", "BYTES_OWN")
+    }
+    assert {(k.chunks, k.flip > 0, k.tail) for k in found} >= {(2, flip, tail) for flip in both for tail in (0, 1, 3)}
+    assert {(k.mode, k.each) for k in found} >= {(mode, each) for mode in MODES for each in both}
+    assert not any(k.few for k in found)
 
 
-def test_they_equal_golden_on_the_emulated_chip(tmp_path: Path) -> None:
-    check_on_the_chip(graph(), CHIP, tmp_path, only(KERNEL))
+@pytest.mark.parametrize("made", [graph, bytes_graph])
+def test_they_equal_golden_in_plain_c(made: Callable[[], Graph], tmp_path: Path) -> None:
+    check_in_plain_c(made(), LEVEL, tmp_path, only(KERNEL))
+
+
+@pytest.mark.parametrize("made", [graph, bytes_graph])
+def test_they_equal_golden_on_the_emulated_chip(made: Callable[[], Graph], tmp_path: Path) -> None:
+    check_on_the_chip(made(), CHIP, tmp_path, only(KERNEL))

@@ -13,7 +13,7 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
 from codegen.ir.shape import row_pixels
 from codegen.kernels.dsp.panel_mix import spread_mix
-from codegen.kernels.dsp.words import pack_few
+from codegen.kernels.dsp.words import pack_few, pack_words
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant, filled
 from codegen.kernels.groups import Grouped, InGroups, grouped
 from codegen.kernels.kernel import Fit, Kernel
@@ -26,7 +26,7 @@ from codegen.records import record
 _SUMS = 4
 """Pixels times channels that are summed together."""
 _STEP = 8
-"""Inputs of a word of each channel."""
+"""Inputs of a word of each channel, of bytes of two."""
 _SIZES = (32, 16, 8)
 """Inputs of a group."""
 _SMALL = 16
@@ -76,11 +76,35 @@ class GroupColumns(InGroups, ColumnSizes):
 
 @record
 class DspGroupsContext(GroupColumns):
-    """Literals of one layer, `pixels` (1 or 2) at a time; `halves`: sums of groups fit 16 bits."""
+    """Literals of one layer, `pixels` (1 or 2) at a time.
+
+    `halves`: sums of groups fit 16 bits; `bytes`: numbers are, else they have 4 bits.
+    """
 
     widen: str
     pixels: int
     halves: bool
+    bytes: bool
+
+    @property
+    def b(self) -> str:
+        """What the names of products of bytes end in."""
+        return "b" if self.bytes else ""
+
+    @property
+    def dot(self) -> str:
+        """The products of the last group."""
+        return f"lam_dot_{self.pixels}x{self.together}{'' if self.bytes else 's4'}"
+
+    @property
+    def behind(self) -> int:
+        """Words behind the numbers of the last group that fill it to whole eights."""
+        return self.together * (2 * self.rest_steps - self.rest_fours) if self.bytes else 0
+
+    @property
+    def begins(self) -> bool:
+        """Whether sums begin with those of inputs."""
+        return self.apart or not self.bytes
 
     @property
     def together(self) -> int:
@@ -137,7 +161,7 @@ class DspGroupsContext(GroupColumns):
     @property
     def zero_words(self) -> int:
         """Words of what is added to the fields of these channels: of four a byte each, in small groups 16 bits."""
-        return 0 if not self.apart else 1 if self.size > _SMALL else self.factor_words
+        return 0 if not self.apart else 1 if self.size > _SMALL and not self.bytes else self.factor_words
 
     @property
     def factor_words(self) -> int:
@@ -148,7 +172,8 @@ class DspGroupsContext(GroupColumns):
     def words(self) -> int:
         """Words of the weights of these channels."""
         of_group = self.factor_words + self.zero_words
-        return self.together * (self.whole * self.steps + self.rest_steps) + of_group * self.groups
+        numbers = (2 if self.bytes else 1) * (self.whole * self.steps + self.rest_steps)
+        return self.together * numbers + of_group * self.groups
 
     @property
     def channels(self) -> int:
@@ -171,7 +196,7 @@ def _fit_threes(node: NodeOf[Conv2D | Dense]) -> Fit | None:
 
 def _fit_pixels(node: NodeOf[Conv2D | Dense], pixels: int, *, threes: bool = False) -> Fit | None:
     made = grouped(node)
-    if made is None or made.bits != _BITS or made.sums.x not in BYTES or made.block % _STEP:
+    if made is None or made.bits not in (_BITS, 0) or made.sums.x not in BYTES or made.block % _STEP:
         return None
     k = _context(node, made, pixels, threes=threes)
     if not k.whole:
@@ -183,7 +208,7 @@ def _fit_pixels(node: NodeOf[Conv2D | Dense], pixels: int, *, threes: bool = Fal
         *fast_fields(node.op.requant, made.sums.reach, k.channels),
     )
     why = f"{_SHAPES[THREE if threes else pixels]}, SMLAD on inputs widened once, {made.said}"
-    few = ("lam_armv7em_few.h",) if k.rest else ()
+    few = ("lam_armv7em_few.h",) if k.rest and not k.bytes else ()
     headers = (*k.rq.headers, *(("lam_armv7em.h", *few) if k.twos else ()))
     column, width = Scratch("column", 4 * k.column_words), row_pixels(node.outs[0].shape)
     by_three = threes_of(width) * threes
@@ -203,6 +228,8 @@ def _mix(k: DspGroupsContext) -> Mix:
     """What a pixel takes, or two: counted in the assembly, and in the disassembly of what is around it."""
     single = k.pixels == 1
     eight = Mix(other=16 if single else 8, load=4 * single, multiple=1 if single else 3, moved=4 if single else 10)
+    if k.bytes:
+        eight = Mix(other=16 if single else 8, multiple=4, moved=12)
     ends = Mix(other=1, multiple=4, moved=13, multiply_add=4, taken=1)
     if single:
         ends += Mix(multiple=1, moved=2) if k.halves else Mix(load=4)
@@ -212,13 +239,16 @@ def _mix(k: DspGroupsContext) -> Mix:
         ends += Mix(multiply_add=4) + (Mix(multiple=1, moved=2) if k.zero_words > 1 else Mix(load=4 if single else 1))
     outputs = Mix(other=50, load=14, store=8, multiple=4, moved=16, taken=3)
     inner = (eight + Mix(multiply_add=16)).times(-(-k.n_in // _STEP)) + ends.times(k.groups) + outputs
-    once = Mix(other=12, load=2, store=5, taken=1).times(k.groups) + Mix(load=2, multiply_add=2).times(k.n_in / 4)
+    once = Mix(other=12, load=2, store=5, taken=1).times(k.groups)
+    if k.begins:
+        once += Mix(load=2, multiply_add=2).times(k.n_in / 4)
     return (spread_mix(k.n_in) + once).times(k.pixels) + inner.times(k.channels // k.together)
 
 
 def _threes_mix(k: DspGroupsContext) -> Mix:
     """What three pixels take, counted likewise."""
-    eight = Mix(other=8, load=3, multiple=5, moved=14, multiply_add=24)
+    loads = Mix(multiple=6, moved=16) if k.bytes else Mix(load=3, multiple=5, moved=14)
+    eight = Mix(other=8, multiply_add=24) + loads
     ends = Mix(other=1, load=3 - k.halves, multiple=3, moved=15, multiply_add=6, taken=1)
     if k.apart:
         ends += Mix(load=1, multiply_add=6)
@@ -245,6 +275,7 @@ def _context(node: NodeOf[Conv2D | Dense], made: Grouped, pixels: int, *, threes
         size=size,
         apart=made.less is not None,
         halves=made.reach(size) < 1 << 15,
+        bytes=not made.bits,
         rq=fast_requant(node.op.requant, made.sums.reach),
     )
 
@@ -267,12 +298,15 @@ def _zeros(made: Grouped, k: DspGroupsContext) -> Array | None:
     if made.less is None:
         return None
     bits = 32 * k.zero_words // k.together
-    return _cut(made, made.less - (1 << (_BITS - 1)), k, f"<i{bits // 8}")
+    return _cut(made, made.less - (0 if k.bytes else 1 << (_BITS - 1)), k, f"<i{bits // 8}")
 
 
 def _words(numbers: Array, k: DspGroupsContext) -> Array:
     """A group's numbers [channels, inputs] as words, [channels at a time, words]."""
-    packed = pack_few(filled_to(numbers, 4, axis=1), 1, k.together, 1, _BITS)
+    if k.bytes:
+        packed = pack_words(filled_to(numbers, _STEP, axis=1), 1, k.together)
+    else:
+        packed = pack_few(filled_to(numbers, 4, axis=1), 1, k.together, 1, _BITS)
     return packed.reshape(len(numbers) // k.together, -1)
 
 

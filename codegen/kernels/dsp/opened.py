@@ -13,16 +13,18 @@ from codegen.ir.op import NodeOf
 from codegen.ir.quant import Array
 from codegen.ir.shape import row_pixels
 from codegen.kernels.dsp.panel_mix import columns_mix, spread_mix
-from codegen.kernels.dsp.words import pack_few
+from codegen.kernels.dsp.words import pack_few, pack_words
 from codegen.kernels.fast import FastRequant, fast_fields, fast_requant, filled
 from codegen.kernels.groups import GROUP_LESS, Grouped, InGroups, grouped, in_even_parts
 from codegen.kernels.kernel import Fit, Kernel
+from codegen.kernels.packed import filled_to
 from codegen.kernels.sizes import ColumnSizes
 from codegen.kernels.weighted import BYTES, FOLDED
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
 
 _BITS, _STEP = 4, 8
+_HALF_BYTE = 128
 _SCRATCH_BYTES = 8 << 10
 """What widened pixels and the weights of two channels may take."""
 _ALONE = 0.7
@@ -35,7 +37,7 @@ _LEAST = 3
 class OpenedContext(InGroups, ColumnSizes):
     """Literals of one layer: inputs of a pixel, in groups, and `together` pixels that are widened at a time.
 
-    `odd`: the last pixel may have no partner; `apart`: groups have zero points.
+    `odd`: the last pixel may have no partner; `apart`: groups have zero points; `bytes`: numbers are.
     """
 
     widen: str
@@ -44,6 +46,7 @@ class OpenedContext(InGroups, ColumnSizes):
     together: int
     odd: bool
     apart: bool
+    bytes: bool
     rq: FastRequant
 
     @property
@@ -59,16 +62,21 @@ class OpenedContext(InGroups, ColumnSizes):
     @property
     def words(self) -> int:
         """Words of a channel's weights."""
+        return self.eights * (2 if self.bytes else 1)
+
+    @property
+    def eights(self) -> int:
+        """Eights of inputs."""
         return -(-self.n_in // _STEP)
 
     @property
     def steps(self) -> int:
-        """Words of a whole group's."""
+        """Eights of a whole group."""
         return self.size // _STEP
 
     @property
     def rest_words(self) -> int:
-        """Words of those of the last one, where it is smaller."""
+        """Eights of the last one, where it is smaller."""
         return -(-self.rest // _STEP)
 
     @property
@@ -84,21 +92,19 @@ class OpenedContext(InGroups, ColumnSizes):
     @property
     def panel_words(self) -> int:
         """Words of the weights of two channels, in 16 bits."""
-        return _STEP * self.words
+        return _STEP * self.eights
 
 
 def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     made = grouped(node)
-    if made is None or made.bits != _BITS or made.sums.x not in BYTES or made.block % _STEP:
+    if made is None or made.bits not in (_BITS, 0) or made.sums.x not in BYTES or made.block % _STEP:
         return None
     k = _context(node, made)
     if k.together < _LEAST:
         return None
     op, reach = node.op, made.sums.reach
     params = (
-        Field.later(
-            "weights", np.uint32, k.c_even * k.words, lambda: _packed(made, k), "in the order of lam_armv7em_few.h"
-        ),
+        Field.later("weights", np.uint32, k.c_even * k.words, lambda: _packed(made, k), _order(k)),
         Field("factors", filled(made.factors, k.c_even).astype(np.int16).reshape(-1)),
         *_less_fields(made, k),
         Field.later("bias", np.int32, k.c_even, lambda: filled(made.sums.folded, k.c_even), FOLDED),
@@ -112,7 +118,9 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
 def _mix(k: OpenedContext, width: int) -> Mix:
     """What a row takes: counted in the disassembly, the weights of a channel for each part of it."""
     word, group = Mix(other=8, load=1, multiple=2, moved=4, multiply_add=4), Mix(other=8, load=2, taken=1)
-    opened = word.times(k.words) + group.times(k.groups)
+    if k.bytes:
+        word = Mix(other=10, load=2, multiple=2, moved=4, multiply_add=4)
+    opened = word.times(k.eights) + group.times(k.groups)
     pairs = columns_mix(k.fours, 2, k.c_out, wide=True).times(width // 2 + _ALONE * k.odd)
     return pairs + spread_mix(k.n_in).times(width) + opened.times(-(-width // k.together) * k.c_even)
 
@@ -128,6 +136,7 @@ def _context(node: NodeOf[Conv2D | Dense], made: Grouped) -> OpenedContext:
         together=_together(width, -(-n_in // _STEP) * _STEP),
         odd=width % 2 == 1,
         apart=made.less is not None,
+        bytes=not made.bits,
         rq=fast_requant(node.op.requant, made.sums.reach),
     )
 
@@ -138,15 +147,21 @@ def _together(width: int, inputs: int) -> int:
     return in_even_parts(width, most) if min(most, width) >= _LEAST else 0
 
 
+def _order(k: OpenedContext) -> str:
+    return "with 128 added" if k.bytes else "in the order of lam_armv7em_few.h"
+
+
 def _packed(made: Grouped, k: OpenedContext) -> Array:
+    if k.bytes:
+        return pack_words(filled_to(filled(made.numbers, k.c_even), _STEP, axis=1) + _HALF_BYTE, 1, 1)
     return pack_few(filled(made.numbers, k.c_even), 1, 1, 1, _BITS)
 
 
 def _less_fields(made: Grouped, k: OpenedContext) -> tuple[Field, ...]:
     if made.less is None:
         return ()
-    less = filled(made.less - (1 << (_BITS - 1)), k.c_even)
-    return (Field("w_shift", less.astype(np.int8).reshape(-1), about=GROUP_LESS),)
+    less = filled(made.less - (_HALF_BYTE if k.bytes else 1 << (_BITS - 1)), k.c_even)
+    return (Field("w_shift", less.astype(np.int16 if k.bytes else np.int8).reshape(-1), about=GROUP_LESS),)
 
 
 OPENED: Kernel[Conv2D | Dense] = Kernel(

@@ -1,6 +1,7 @@
 """Dense layers whose weights have a scale per group of inputs, with AVX-512 or AVX2: some pixels by many outputs.
 
-Numbers without a sign by inputs with one: what vectors multiply needs no other form of either.
+Numbers without a sign by inputs with one: what vectors multiply needs no other form of either.  Bytes of one pixel
+have a sign, and inputs none: products read these numbers where they lie.
 """
 
 from __future__ import annotations
@@ -20,21 +21,25 @@ from codegen.kernels.lanes.common import (
     X86,
     LanesRequant,
     block_channels,
+    factor_fields,
     lanes_requant,
     packed_weights,
     sum_fields,
     takes_factors,
+    wrapped_bias,
 )
 from codegen.kernels.lanes.dense import chunk_pixels, run_width
 from codegen.kernels.packed import filled_to
-from codegen.kernels.weighted import BYTES
+from codegen.kernels.weighted import BYTES, FOLDED, signed_zero
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
 
 _SIGNED = replace(X86, signed=True)
 """The processor, as far as inputs have a sign."""
 _STEP, _BITS, _HALF = 8, 4, 8
+_BYTE_STEP, _BYTE_HALF = 4, 128
 _PAIRED = "of each group, and times that what is added to its numbers: they are stored as so much less, without a sign"
+_PAIRED_BYTES = "of each group, and times that what is taken off its numbers: they are stored as so much more"
 _STORED_LESS = "of each group, added to its numbers: they are stored as so much less, without a sign"
 _MOST_BLOCK = 1 << 15
 """Inputs of a group 16 times whose sum, its zero point's part with it, stays in 32 bits: products of 15 by 128 each."""
@@ -53,9 +58,9 @@ _IN_FLIGHT = 8
 class LanesGroupsContext(InGroups):
     """Literals of one layer: `n_in` inputs in groups of `size`, outputs in blocks of `block`; `one`: of one pixel.
 
-    `pixels` by `vectors` are summed together, `chunk` pixels made at a time.  `words`: sums of groups fit 16 bits;
-    `copied`: inputs are brought to scratch, as they get a sign or the last ones are read with others; `paired`: zero
-    points lie beside factors, as their products.
+    `pixels` by `vectors` are summed together, `chunk` pixels made at a time.  `bytes`: numbers are; `words`: sums of
+    groups fit 16 bits, of bytes those of inputs; `copied`: inputs are brought to scratch, as they get a sign or lose
+    it or the last ones are read with others; `paired`: zero points lie beside factors, as their products.
     """
 
     block: int
@@ -64,6 +69,7 @@ class LanesGroupsContext(InGroups):
     chunk: int
     channels: int
     one: bool
+    bytes: bool
     apart: bool
     paired: bool
     words: bool
@@ -71,14 +77,29 @@ class LanesGroupsContext(InGroups):
     rq: LanesRequant
 
     @property
+    def step(self) -> int:
+        """Inputs of a word of each channel."""
+        return _BYTE_STEP if self.bytes else _STEP
+
+    @property
     def steps(self) -> int:
-        """Eights of inputs of a whole group."""
-        return self.size // _STEP
+        """Such of a whole group."""
+        return self.size // self.step
 
     @property
     def rest_steps(self) -> int:
-        """Eights of inputs of the last one."""
-        return -(-self.rest // _STEP)
+        """Such of the last one."""
+        return -(-self.rest // self.step)
+
+    @property
+    def sums(self) -> bool:
+        """Whether there are sums of inputs."""
+        return self.apart or not self.turned
+
+    @property
+    def turned(self) -> bool:
+        """Whether numbers have a sign, and inputs none."""
+        return self.bytes and self.pixels == 1
 
     @property
     def begins(self) -> bool:
@@ -88,6 +109,8 @@ class LanesGroupsContext(InGroups):
     @property
     def begin_times(self) -> int:
         """What a group begins with, of the sum of its inputs: 16 times as much of one pixel (lam_lanes_groups.h)."""
+        if self.bytes:
+            return -1 if self.apart else -_BYTE_HALF
         if self.paired:
             return 1
         return (1 if self.apart else -_HALF) * (16 if self.pixels == 1 else 1)
@@ -100,28 +123,42 @@ class LanesGroupsContext(InGroups):
 
 def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     made = grouped(node)
-    if made is None or not made.bits or made.block % _STEP or made.sums.x not in BYTES or made.block > _MOST_BLOCK:
+    if made is None or made.block % (_STEP if made.bits else _BYTE_STEP) or made.block > _MOST_BLOCK:
         return None
     sums, y = made.sums, node.outs[0].dtype
-    if not takes_factors(node.op.requant, y, sums.reach):
+    if sums.x not in BYTES or not takes_factors(node.op.requant, y, sums.reach):
         return None
     k = _context(node, made)
     size = k.channels * (k.whole * k.steps + k.rest_steps) * 4
     params = (
-        *sum_fields(_SIGNED, sums),
-        Field("factors", _factors(made, k), about=_PAIRED if k.paired else ""),
+        *(_byte_fields(made) if k.turned else sum_fields(_SIGNED, sums)),
+        Field("factors", _factors(made, k), about=(_PAIRED_BYTES if k.bytes else _PAIRED) if k.paired else ""),
         *_less_fields(made, k),
         Field.later("weights", np.uint8, size, lambda: _packed(made, k), _ORDER, alignment=LINE),
     )
-    scratch = (Scratch("inputs", k.sums_at), Scratch("sums", 4 * k.groups * k.chunk))
+    scratch = (Scratch("inputs", k.sums_at), Scratch("sums", 4 * k.groups * k.chunk * k.sums))
     why = f"{X86.name}: {k.pixels} pixels x {k.vectors} vectors of 16 channels, {made.said}"
     return Fit(k, params, scratch, why, headers=_COPIED if k.copied else ())
+
+
+def _byte_fields(made: Grouped) -> tuple[Field, ...]:
+    """The bias for inputs with 128 added, which numbers as they are stored meet, and the factors."""
+    sums = made.sums
+
+    def bias() -> Array:
+        times = made.factors.repeat(made.block, axis=1)[:, : made.numbers.shape[1]]
+        stored = (made.numbers.astype(np.int64) * times).sum(axis=1)
+        return wrapped_bias(sums.weights, sums.bias.astype(np.int64) - _BYTE_HALF * stored, signed_zero(sums))
+
+    folded = Field.later("bias", np.int32, sums.bias.size, bias, FOLDED)
+    return (folded, *factor_fields(sums.op.requant, sums.reach))
 
 
 def _context(node: NodeOf[Conv2D | Dense], made: Grouped) -> LanesGroupsContext:
     x, y = node.ins[0], node.outs[0]
     n_in, channels, width = x.shape[-1], y.shape[-1], run_width(node)
     block, pixels = block_channels(X86, width), _together(width, made.block // _STEP)
+    step, signed = _STEP if made.bits else _BYTE_STEP, made.bits > 0 or pixels > 1
     most = -(-min(channels, block) // LANES)
     return LanesGroupsContext(
         block=block,
@@ -131,11 +168,12 @@ def _context(node: NodeOf[Conv2D | Dense], made: Grouped) -> LanesGroupsContext:
         n_in=n_in,
         channels=channels,
         one=y.elements == channels,
+        bytes=not made.bits,
         size=made.block,
         apart=made.less is not None,
-        paired=pixels == 1 and _pairs(made),
-        words=made.fits_halves,
-        copied=x.dtype is not DType.S8 or n_in % _STEP > 0,
+        paired=pixels == 1 and _pairs(made) if made.bits else made.less is not None,
+        words=made.fits_halves if made.bits else made.block <= _MOST_PAIRED,
+        copied=(x.dtype is DType.S8) != signed or n_in % step > 0,
         rq=lanes_requant(_SIGNED, made.sums, few=False),
     )
 
@@ -171,7 +209,8 @@ def _factors(made: Grouped, k: LanesGroupsContext) -> Array:
     """The factors, and beside each its zero point times it, where these lie there."""
     factors = _by_blocks(made.factors, k)
     if k.paired and made.less is not None:
-        factors = np.stack([factors, _by_blocks((made.less - _HALF) * made.factors, k)], axis=1).reshape(-1)
+        less = -made.less if k.bytes else made.less - _HALF
+        factors = np.stack([factors, _by_blocks(less * made.factors, k)], axis=1).reshape(-1)
     return factors.astype(np.int16)
 
 
@@ -187,13 +226,13 @@ def _by_blocks(groups: Array, k: LanesGroupsContext) -> Array:
 
 
 def _packed(made: Grouped, k: LanesGroupsContext) -> Array:
-    fields = made.numbers + _HALF
+    fields = made.numbers + (0 if k.turned else _BYTE_HALF if k.bytes else _HALF)
     whole = fields[:, : k.rest_at].reshape(k.channels, k.whole, k.size)
-    rest = filled_to(fields[:, None, k.rest_at :], _STEP, axis=2)
+    rest = filled_to(fields[:, None, k.rest_at :], k.step, axis=2)
     parts = [part for part in (whole, rest) if part.size]
     blocks = range(0, k.channels, k.block)
-    found = [packed_weights(part[at : at + k.block], k.block, few=True) for at in blocks for part in parts]
-    return np.concatenate(found).view(np.uint8)
+    found = [packed_weights(part[at : at + k.block], k.block, few=not k.bytes) for at in blocks for part in parts]
+    return np.concatenate(found).astype(np.uint8)
 
 
 GROUPS: Kernel[Conv2D | Dense] = Kernel(

@@ -4,7 +4,7 @@ Groups are whole vectors of 16 inputs, one, two or four: larger ones are cut int
 are copied to scratch where they have no sign or the last vector is not full.
 
 Sums of all groups are kept in scratch for a block of outputs, and taken from there one output after another: of eight
-groups at a time where they fit 16 bits, else of four, as of few groups, whose factors take less room so.
+groups at a time where they fit 16 bits, else of four, as of few groups, whose factors take less room so, and of bytes.
 """
 
 from __future__ import annotations
@@ -53,11 +53,12 @@ _MOST_FILLED = 5 / 4
 class MveGroupsContext:
     """Literals of one layer: `inputs` of a pixel, in groups of `chunks` vectors; `copied` to scratch.
 
-    `each`: channels have factors of their own to requantize by; `apart`: groups have zero points, and `raw`: 8 is
-    taken off with them; `halves`: sums of groups fit 16 bits.
+    `bytes`: numbers are, else they have 4 bits; `each`: channels have factors of their own to requantize by; `apart`:
+    groups have zero points, and `raw`: 8 is taken off with them; `halves`: sums of groups fit 16 bits.
     """
 
     mode: str
+    bytes: bool
     each: bool
     apart: bool
     raw: bool
@@ -107,7 +108,7 @@ class MveGroupsContext:
     @property
     def folds(self) -> bool:
         """Whether sums of inputs are kept as more groups, whose factors are products of zero points and factors."""
-        return self.apart and self.most <= self.lanes
+        return self.apart and not self.bytes and self.most <= self.lanes
 
     @property
     def own(self) -> bool:
@@ -117,6 +118,8 @@ class MveGroupsContext:
     @property
     def zeros(self) -> str:
         """How the assembly calls that."""
+        if self.bytes:
+            return "BYTES_OWN" if self.own else "BYTES"
         if not self.apart:
             return "AROUND"
         raw = "RAW" if self.raw else ""
@@ -125,7 +128,8 @@ class MveGroupsContext:
     @property
     def in_lanes(self) -> int:
         """Groups, and what fills up lanes."""
-        return -(-(self.most if self.folds else self.groups) // self.lanes) * self.lanes
+        lanes = _BLOCK if self.bytes and self.own else self.lanes  # of bytes zero points are taken in eight
+        return -(-(self.most if self.folds else self.groups) // lanes) * lanes
 
     @property
     def filled(self) -> int:
@@ -160,7 +164,7 @@ class MveGroupsContext:
     @property
     def block_words(self) -> int:
         """Words of the stream per block of channels."""
-        weights = CHUNK * (self.whole * self.chunks + self.rest)
+        weights = CHUNK * (2 if self.bytes else 1) * (self.whole * self.chunks + self.rest)
         factors = _BLOCK // 2 * self.in_lanes * (2 if self.own else 1)
         return weights + _BLOCK + factors + (10 if self.each else 0)
 
@@ -207,7 +211,7 @@ class MveGroupsContext:
     @property
     def inputs_times(self) -> int:
         """How many times the sums of inputs are kept there: as what is taken off sums, or once, or not at all."""
-        return int(self.own) or (0 if self.apart and self.raw else _HALF)
+        return int(self.own) or (0 if self.bytes or (self.apart and self.raw) else _HALF)
 
     @property
     def inputs_t(self) -> str:
@@ -243,15 +247,17 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
 def _mix(k: MveGroupsContext) -> Mix:
     """What a pixel takes: counted in the assembly, and in the disassembly of what is around it."""
     sums = 17 * (k.whole * k.chunks + k.rest) + k.groups + 2 * k.turns
-    lanes = (34 + 17 * k.own + 5 * (k.inputs_times == _HALF)) * k.in_lanes // k.lanes
+    of_lanes = 27 + 8 * k.own if k.bytes else 34 + 17 * k.own + 5 * (k.inputs_times == _HALF)
+    lanes = of_lanes * k.in_lanes // k.lanes
     blocks = -(-k.c_out // _BLOCK) * (sums + lanes + 36)
-    return Mix(other=blocks + (12 + 3 * k.chunks) * k.groups + 30 + 3 * k.copied * k.filled // CHUNK)
+    inputs = (12 + 3 * k.chunks) * k.groups * (k.own or not k.bytes)
+    return Mix(other=blocks + inputs + 30 + 3 * k.copied * k.filled // CHUNK)
 
 
 def _takes(made: Grouped, y: DType, requant: Requant) -> bool:
-    """Whether inputs and outputs are bytes, numbers have 4 bits, groups whole vectors, and what is summed fits."""
+    """Whether inputs and outputs are bytes, groups whole vectors, and what is summed fits."""
     sums = made.sums
-    if sums.x not in BYTES or y not in BYTES or not made.bits or made.block % CHUNK or not is_fast(requant):
+    if sums.x not in BYTES or y not in BYTES or made.block % CHUNK or not is_fast(requant):
         return False
     return made.less is None or fit(made.less * made.factors, 16)
 
@@ -271,6 +277,7 @@ def _context(node: NodeOf[Conv2D | Dense], made: Grouped, requant: Requant) -> M
     inputs, unsigned, chunks = node.ins[0].shape[-1], made.sums.x is DType.U8, _vectors(made.block)
     k = MveGroupsContext(
         mode=form_of(requant),
+        bytes=not made.bits,
         each=requant.per_channel,
         apart=made.less is not None,
         raw=False,
@@ -279,9 +286,9 @@ def _context(node: NodeOf[Conv2D | Dense], made: Grouped, requant: Requant) -> M
         inputs=inputs,
         c_out=node.outs[0].shape[-1],
         chunks=chunks,
-        halves=made.signed_reach(chunks * CHUNK) <= DType.S16.high,
+        halves=made.bits > 0 and made.signed_reach(chunks * CHUNK) <= DType.S16.high,
     )
-    return replace(k, raw=takes_raw(made, chunks, k.lanes))
+    return replace(k, raw=made.bits > 0 and takes_raw(made, chunks, k.lanes))
 
 
 def _stream(made: Grouped, requant: Requant, k: MveGroupsContext) -> Array:
@@ -290,11 +297,15 @@ def _stream(made: Grouped, requant: Requant, k: MveGroupsContext) -> Array:
     zeros = None if made.less is None else (_cut(made, made.less, k) - _taken_off(k)) * factors
     if zeros is not None and k.folds:
         factors, zeros = np.concatenate([factors, zeros], axis=1), None
-    by_lanes = _by_lanes(factors, k.lanes)[:, :, _FOURS]
+    if k.bytes:
+        by_lanes = _by_lanes(padded(factors, k.in_lanes, axis=1), k.lanes)
+    else:
+        by_lanes = _by_lanes(factors, k.lanes)[:, :, _FOURS]
     if zeros is not None:
-        by_lanes = np.concatenate([by_lanes, _by_lanes(zeros, k.lanes)], axis=2)
+        own = _by_lanes(zeros, _BLOCK if k.bytes else k.lanes)
+        by_lanes = np.concatenate([part.reshape(*own.shape[:2], -1) for part in (by_lanes, own)], axis=2)
     of_groups = words(by_lanes.astype("<i2")).reshape(len(bias), -1)
-    parts = (_pairs(numbers), bias, of_groups, *_own_factors(requant, k))
+    parts = (_bytes(numbers) if k.bytes else _pairs(numbers), bias, of_groups, *_own_factors(requant, k))
     return np.ascontiguousarray(np.concatenate(parts, axis=1)).reshape(-1)
 
 
@@ -319,6 +330,12 @@ def _pairs(numbers: Array) -> Array:
     lower_first = numbers.reshape(len(numbers) // _BLOCK, 2, _BLOCK // 2, -1, CHUNK).transpose(0, 3, 2, 1, 4)
     lower_first = lower_first + np.array([_HALF, 0])[:, None]
     return words(nibbles(lower_first, axis=3)).reshape(len(numbers) // _BLOCK, -1)
+
+
+def _bytes(numbers: Array) -> Array:
+    """Numbers [channels, inputs] as words [blocks, ...]: of 16 inputs those of each channel."""
+    blocks = numbers.reshape(len(numbers) // _BLOCK, _BLOCK, -1, CHUNK).swapaxes(1, 2)
+    return words(blocks.astype(np.int8)).reshape(len(blocks), -1)
 
 
 def _own_factors(requant: Requant, k: MveGroupsContext) -> tuple[Array, ...]:

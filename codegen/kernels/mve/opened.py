@@ -2,7 +2,8 @@
 
 Groups are one vector of 16 inputs or two: larger ones are cut into such, with the same factor.  Inputs of a group
 and four pixels stay in registers for all channels of a part.  Sums of eight groups are kept in scratch and taken up at
-a time where they fit 16 bits, else of four; where there are more groups their totals are kept there, too.
+a time where they fit 16 bits, or numbers are bytes, else of four; where there are more groups their totals are kept
+there, too.
 """
 
 from __future__ import annotations
@@ -75,17 +76,24 @@ class MveOpenedContext(InGroups):
     def few(self) -> str:
         """How the form of the pixels behind the last four is called that makes more channels of fewer pixels."""
         even = self.part % 2 == self.last_blocks % 2 == 0
+        if self.bytes:
+            return ""
         return "_few" if self.tail == 2 or (self.tail == 1 and even) else ""
 
     @property
     def apart(self) -> bool:
         """Whether groups have zero points."""
-        return self.zeros != "AROUND"
+        return self.zeros not in ("AROUND", "BYTES")
 
     @property
     def around(self) -> bool:
         """Whether 8 times the sums of inputs is taken off sums."""
-        return self.zeros != "RAW"
+        return self.zeros in ("AROUND", "OWN")
+
+    @property
+    def bytes(self) -> bool:
+        """Whether numbers are."""
+        return self.zeros.startswith("BYTES")
 
     @property
     def sign(self) -> str:
@@ -130,7 +138,7 @@ class MveOpenedContext(InGroups):
     @property
     def lanes(self) -> int:
         """Groups that are taken at a time."""
-        return _MOST_LANES if self.halves and self.groups > LANES else LANES
+        return _MOST_LANES if (self.halves or self.bytes) and self.groups > LANES else LANES
 
     @property
     def parts_before(self) -> int:
@@ -163,7 +171,7 @@ class MveOpenedContext(InGroups):
         least = 2 if self.c_out % LANES and not self.aside else 1
         part = -(-self.blocks // max(least, -(-self.blocks // self.most)))
         # of one pixel two blocks are made at a time
-        return part + (self.tail == 1 and part % 2 == 1 and part < min(self.most, self.blocks - 1))
+        return part + (self.tail == 1 and not self.bytes and part % 2 == 1 and part < min(self.most, self.blocks - 1))
 
     @property
     def parts(self) -> int:
@@ -229,7 +237,12 @@ class MveOpenedContext(InGroups):
     def block_words(self) -> int:
         """Words of the stream per block of channels."""
         of_set = (2 if self.apart else 1) * 2 * self.lanes
-        return 2 * LANES * self.vectors + of_set * self.sets + LANES + (2 * LANES if self.each else 0)
+        return (
+            (4 if self.bytes else 2) * LANES * self.vectors
+            + of_set * self.sets
+            + LANES
+            + (2 * LANES if self.each else 0)
+        )
 
     @property
     def four_inputs(self) -> int:
@@ -277,7 +290,8 @@ def _mix(k: MveOpenedContext, width: int) -> Mix:
 
 def _groups_taken(k: MveOpenedContext, pixels: int) -> int:
     """What groups take of so many pixels beside their channels."""
-    return (20 + 2 * k.around + (2 * pixels + 6) * k.apart) * k.groups + (2 + (k.flip > 0)) * pixels * k.vectors
+    of_sums = 1 if k.bytes and not k.apart else 2
+    return (20 + 2 * k.around + (2 * pixels + 6) * k.apart) * k.groups + (of_sums + (k.flip > 0)) * pixels * k.vectors
 
 
 def _few_taken(k: MveOpenedContext, pixels: int) -> int:
@@ -294,15 +308,18 @@ def _taken(k: MveOpenedContext, pixels: int) -> int:
     around, all_pixels = k.around, pixels == _PIXELS
     groups = _groups_taken(k, pixels) + 4 * all_pixels * (k.vectors - k.groups)
     two = (2 * pixels + 2) * k.vectors + 2 * all_pixels * (k.vectors - k.groups) + (1 + around) * k.groups
-    sets = (2 + 6 * pixels + (3 + 3 * pixels) * k.apart) * k.sets
+    of_pixels = 2 + 6 * pixels
+    if k.bytes:
+        of_pixels = (2 + 4 * pixels) * (k.lanes // LANES) + 1
+    sets = (of_pixels + (3 + 3 * pixels) * k.apart) * k.sets
     outputs = 16 + 3 * k.each + (3 + 8 * (k.sets - 1) if k.sets > 1 else 0)
     block = 2 * (two + sets + outputs) + k.groups * k.chunks + 12 + pixels
     return k.blocks * block + k.parts * (groups + 24 * k.sets + 40)
 
 
 def _takes(made: Grouped, y: DType, requant: Requant) -> bool:
-    """Whether inputs and outputs are bytes, numbers have 4 bits, groups whole vectors, and zero points are factors."""
-    if made.sums.x not in BYTES or y not in BYTES or not made.bits or made.block % CHUNK or not is_fast(requant):
+    """Whether inputs and outputs are bytes, groups whole vectors, and zero points are factors."""
+    if made.sums.x not in BYTES or y not in BYTES or made.block % CHUNK or not is_fast(requant):
         return False
     return made.less is None or fit(-made.less * made.factors, 16)
 
@@ -316,15 +333,19 @@ def _context(node: NodeOf[Conv2D | Dense], made: Grouped, requant: Requant) -> M
         mode=form_of(requant),
         bounds=bounds_of(y.dtype, requant),
         each=requant.per_channel,
-        zeros="AROUND" if made.less is None else "OWN",
-        halves=made.signed_reach(size) <= DType.S16.high,
+        zeros=("AROUND" if made.less is None else "OWN")
+        if made.bits
+        else "BYTES"
+        if made.less is None
+        else "BYTES_OWN",
+        halves=made.bits > 0 and made.signed_reach(size) <= DType.S16.high,
         flip=0x80 if made.sums.x is DType.U8 else 0,
         c_out=y.shape[-1],
         most=1,
         tail=width % _PIXELS if math.prod(y.shape[:-1]) == width else 0,
     )
     most = max(1, _SCRATCH_BYTES // (_KEPT_BYTES * (k.lanes + (k.sets > 1))))
-    return replace(k, zeros="RAW" if takes_raw(made, k.chunks, k.lanes) else k.zeros, most=most)
+    return replace(k, zeros="RAW" if made.bits and takes_raw(made, k.chunks, k.lanes) else k.zeros, most=most)
 
 
 def _stream(made: Grouped, requant: Requant, k: MveOpenedContext) -> Array:
@@ -365,8 +386,11 @@ class _Numbers:
 
     def part(self, channels: Array, k: MveOpenedContext) -> Array:
         """The words of a part."""
-        rows = self.numbers[channels].reshape(*channels.shape, k.vectors, CHUNK) + _LOWER_MORE[:, None, None]
-        shared = nibbles(rows, axis=2)[:, :, 0]
+        rows = self.numbers[channels].reshape(*channels.shape, k.vectors, CHUNK)
+        if k.bytes:
+            shared = rows.swapaxes(2, 3).astype(np.int8)
+        else:
+            shared = nibbles(rows + _LOWER_MORE[:, None, None], axis=2)[:, :, 0]
         found: list[Array] = []
         for first in range(0, k.groups, k.lanes):
             for g in range(first, min(first + k.lanes, k.groups)):

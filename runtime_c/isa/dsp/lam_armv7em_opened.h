@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT-0
  * Copyright (c) Lamina contributors
  *
- * Weights of 4 bits with a factor of 16 bits per group of inputs, as the pairs of 16 bits that the products of
+ * Weights of 4 bits, or of 8, with a factor of 16 bits per group of inputs, as the pairs of 16 bits that the products of
  * lam_armv7em_wide.h read: what many pixels share is made once.
  */
 #ifndef LAM_ARMV7EM_OPENED_H
@@ -42,6 +42,29 @@ static inline uint32_t *lam_open_word(uint32_t *to, uint32_t word, uint32_t fact
 #endif
 }
 
+/* Four weights of a word of bytes, which have 128 added, likewise. */
+static inline uint32_t *lam_open_bytes(uint32_t *to, uint32_t word, uint32_t factor, uint32_t more)
+{
+#if LAM_BLOCKS
+    uint32_t a, b;
+    __asm__ volatile("uxtb16 %[a], %[word]\n\t"
+                     "uxtb16 %[b], %[word], ror #8\n\t"
+                     "mla %[a], %[a], %[factor], %[more]\n\t"
+                     "mla %[b], %[b], %[factor], %[more]\n\t"
+                     "eor %[a], %[a], #0x8000\n\t"
+                     "eor %[b], %[b], #0x8000\n\t"
+                     "strd %[a], %[b], [%[to]], #16\n\t"
+                     : [to] "+r"(to), [a] "=&r"(a), [b] "=&r"(b)
+                     : [word] "r"(word), [factor] "r"(factor), [more] "r"(more)
+                     : "memory");
+    return to;
+#else
+    to[0] = ((word & 0x00FF00FFu) * factor + more) ^ 0x8000u;
+    to[1] = (((word >> 8) & 0x00FF00FFu) * factor + more) ^ 0x8000u;
+    return to + 4;
+#endif
+}
+
 /* The weights of a group, of so many words as lam_armv7em_few.h has them: its factor, and what is added to its fields. */
 LAM_INLINE uint32_t *lam_open_group(uint32_t *to, const uint32_t *w, int32_t factor, int32_t zero, int32_t words)
 {
@@ -62,6 +85,20 @@ LAM_BLOCK void lam_open_groups(uint32_t *to, const uint32_t *w, const int16_t *f
     }
     if (rest != 0) {
         (void)lam_open_group(to, w, factors[whole], (zeros != NULL) ? zeros[whole] : -8, rest);
+    }
+}
+
+/* The same of bytes, `steps` and `rest` twos of words, which NULL stands for -128 of. */
+LAM_BLOCK void lam_open_byte_groups(uint32_t *to, const uint32_t *w, const int16_t *factors, const int16_t *zeros, int32_t whole,
+                                    int32_t steps, int32_t rest)
+{
+    for (int32_t g = 0; g < whole + (rest != 0); g++) {
+        const int32_t factor = factors[g], zero = (zeros != NULL) ? zeros[g] : -128;
+        const uint32_t more = ((uint32_t)(factor * zero) * 0x00010001u) + 0x8000u;
+        for (const uint32_t *const end = w + 2 * ((g < whole) ? steps : rest); w != end; w += 2) {
+            to = lam_open_bytes(to, w[0], (uint32_t)factor, more);
+            to = lam_open_bytes(to, w[1], (uint32_t)factor, more);
+        }
     }
 }
 

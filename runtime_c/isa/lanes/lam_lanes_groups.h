@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT-0
  * Copyright (c) Lamina contributors
  *
- * Dense layers on weights of 4 bits with a factor of 16 bits per group of inputs: a few pixels by a few vectors of sixteen
- * channels.
+ * Dense layers on weights of 4 bits, or of 8, with a factor of 16 bits per group of inputs: a few pixels by a few vectors of
+ * sixteen channels.
  *
- * Inputs are int8.  Weights have 8 added, so that their products with inputs are those of unsigned by signed bytes; what that
+ * Of 4 bits inputs are int8.  Weights have 8 added, so that their products with inputs are those of unsigned by signed bytes; what that
  * adds is taken off where the sums of a group begin.  They are packed in the order of reading: for each block of output
  * channels (the last one has the rest), each group, each eight inputs, [channel][4], the second four in the upper halves of
  * bytes; zeros where there are no inputs.  Of several pixels weights are taken apart once.  Of one pixel products with upper
  * halves are 16 times theirs: they are summed first, from 16 times what a group begins with, and shifted back before those
  * with lower halves follow.  Where a pixel's sums fit 16 bits as numbers without a sign make them, zero points lie beside factors, as
  * their products: sums of inputs stand above these sums, and both are added at once.
+ *
+ * Bytes lie for each block, each group, each four inputs as [channel][4].  Of one pixel inputs are uint8, 128 more than int8, which
+ * the bias has in it, and weights int8, which products read where they lie.  Of several it is the other way round.  Zero points
+ * always lie beside factors, with the opposite sign, as sums of inputs have it.
  */
 #ifndef LAM_LANES_GROUPS_H
 #define LAM_LANES_GROUPS_H
@@ -28,15 +32,16 @@
  *   block            output channels that a block of weights has, at most 16 * LAM_LANES_GROUPS_VECTORS
  *   pixels, vectors  that are summed together, 1 and all of a block's, or at most LAM_LANES_GROUPS_PIXELS
  *   channels         output channels
- *   whole, steps     groups, and the eights of inputs of each
- *   rest             eights of inputs of one more group, or 0
+ *   whole, steps     groups, and the eights of inputs of each, of bytes the fours
+ *   rest             eights, or fours, of inputs of one more group, or 0
  *   apart            whether groups have zero points that sums begin with
- *   paired           whether they have those that lie beside factors: of one pixel
- *   words            whether sums of groups fit 16 bits
+ *   paired           whether they have those that lie beside factors: of one pixel, or of bytes
+ *   words            whether sums of groups fit 16 bits, of bytes those of inputs
+ *   bytes            whether weights are
  */
 typedef struct lam_lanes_groups {
     int32_t inputs, block, pixels, vectors, channels, whole, steps, rest;
-    int apart, paired, words, mode, per_channel, saturates, type;
+    int apart, paired, words, mode, per_channel, saturates, type, bytes;
 } lam_lanes_groups;
 
 /* One layer's parameters: `group` has the factors of a block's channels group by group, and `less` what is added to
@@ -55,6 +60,18 @@ typedef struct lam_lanes_grouped {
 static inline LAM_LANES_ALWAYS int32_t lam_lanes_groups_count(lam_lanes_groups s)
 {
     return s.whole + (s.rest > 0);
+}
+
+/* Inputs of a step. */
+static inline LAM_LANES_ALWAYS int32_t lam_lanes_groups_step(lam_lanes_groups s)
+{
+    return s.bytes ? 4 : 8;
+}
+
+/* Sums of inputs that a pixel has. */
+static inline LAM_LANES_ALWAYS int32_t lam_lanes_groups_kept(lam_lanes_groups s)
+{
+    return s.bytes && s.pixels == 1 && !s.paired ? 0 : lam_lanes_groups_count(s);
 }
 
 #if LAM_LANES_AVX512 || LAM_LANES_AVX2
@@ -198,12 +215,103 @@ typedef struct lam_lanes_at {
 static inline LAM_LANES_ALWAYS lam_lanes_at lam_lanes_groups_at(lam_lanes_groups s, lam_lanes_at from, int32_t width,
                                                                 int32_t groups)
 {
-    from.x += 8 * s.steps * groups;
+    from.x += lam_lanes_groups_step(s) * s.steps * groups;
     from.w += 4 * width * s.steps * groups;
-    from.begin += groups;
+    from.begin += lam_lanes_groups_kept(s) > 0 ? groups : 0;
     from.own += (s.paired ? 2 : 1) * width * groups;
     from.less = s.apart ? from.less + width * groups : NULL;
     return from;
+}
+
+/* acc + x0 * w0 + .. + x3 * w3 in every lane, x unsigned bytes and w the signed ones of `count` channels at that place. */
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_dot_from(lam_lanes_v acc, lam_lanes_v x, const uint8_t *w, int32_t count)
+{
+#if LAM_LANES_AVX512 && !defined(__clang__)
+    if (count == 16) {
+        typedef struct lam_lanes_line {
+            uint8_t byte[64];
+        } lam_lanes_line;
+        __asm__("vpdpbusd\t{%2, %1, %0|%0, %1, %2}" : "+v"(acc) : "v"(x), "m"(*(const lam_lanes_line *)(const void *)w));
+        return acc;
+    }
+#endif
+    return lam_lanes_dot(acc, x, lam_lanes_load(w, count));
+}
+
+/* Lanes shifted to the left. */
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_up(lam_lanes_v v, int bits)
+{
+#if LAM_LANES_AVX512
+    return _mm512_slli_epi32(v, (unsigned)bits);
+#else
+    LAM_LANES_TWO(_mm256_slli_epi32(v.h[i], bits));
+#endif
+}
+
+/* To the sums of one pixel, or of several, four inputs each. */
+static inline LAM_LANES_ALWAYS void lam_lanes_groups_four(lam_lanes_groups s, lam_lanes_v (*sum)[LAM_LANES_GROUPS_VECTORS],
+                                                          int32_t pixels, int32_t vectors, int32_t last, const uint8_t *x,
+                                                          const uint8_t *w)
+{
+    if (s.pixels == 1) {
+        const lam_lanes_v four = lam_lanes_quad(x);
+        LAM_LANES_UNROLL
+        for (int32_t v = 0; v < vectors; v++) {
+            sum[0][v] = lam_lanes_dot_from(sum[0][v], four, w + 64 * v, v + 1 < vectors ? 16 : last);
+        }
+        return;
+    }
+    LAM_LANES_UNROLL
+    for (int32_t v = 0; v < vectors; v++) {
+        const lam_lanes_v weights = lam_lanes_load(w + 64 * v, v + 1 < vectors ? 16 : last);
+        LAM_LANES_UNROLL
+        for (int32_t p = 0; p < pixels; p++) {
+            sum[p][v] = lam_lanes_dot_at(sum[p][v], weights, x + p * s.inputs);
+        }
+    }
+}
+
+/* To `total` a group of bytes, of so many fours of inputs. */
+static inline LAM_LANES_ALWAYS void lam_lanes_groups_bytes(lam_lanes_groups s, lam_lanes_v (*total)[LAM_LANES_GROUPS_VECTORS],
+                                                           int32_t pixels, int32_t vectors, int32_t last, lam_lanes_at from,
+                                                           int32_t width, int32_t steps)
+{
+    lam_lanes_v sum[LAM_LANES_GROUPS_PIXELS][LAM_LANES_GROUPS_VECTORS];
+    LAM_LANES_UNROLL
+    for (int32_t p = 0; p < pixels; p++) {
+        lam_lanes_v begin = lam_lanes_splat(0);
+        if (s.pixels > 1) {
+            begin = lam_lanes_splat(from.begin[p * lam_lanes_groups_count(s)]);
+            begin = s.paired ? lam_lanes_up(begin, 7) : begin;
+        }
+        LAM_LANES_UNROLL
+        for (int32_t v = 0; v < vectors; v++) {
+            sum[p][v] = begin;
+        }
+    }
+    for (int32_t k = 0; k < steps; k += 4) {
+        LAM_LANES_UNROLL
+        for (int32_t i = 0; i < 4; i++) {
+            if (k + i < steps) {
+                lam_lanes_groups_four(s, sum, pixels, vectors, last, from.x + 4 * (k + i), from.w + 4 * width * (k + i));
+            }
+        }
+    }
+    LAM_LANES_UNROLL
+    for (int32_t v = 0; v < vectors; v++) {
+        const int32_t count = v + 1 < vectors ? 16 : last;
+        const lam_lanes_v both = s.paired ? lam_lanes_load(from.own + 32 * v, count) : lam_lanes_load_u16(from.own + 16 * v, count);
+        const lam_lanes_v factor = s.paired ? lam_lanes_and(both, lam_lanes_splat(0xFFFF)) : both;
+        LAM_LANES_UNROLL
+        for (int32_t p = 0; p < pixels; p++) {
+            total[p][v] = lam_lanes_add(total[p][v], lam_lanes_mul(sum[p][v], factor));
+            if (s.paired) {
+                const lam_lanes_v inputs = lam_lanes_splat(from.begin[p * lam_lanes_groups_count(s)]);
+                total[p][v] = s.words ? lam_lanes_add_scaled(total[p][v], lam_lanes_up(inputs, 16), both, 1)
+                                      : lam_lanes_add(total[p][v], lam_lanes_mul(lam_lanes_sra(both, lam_lanes_splat(16)), inputs));
+            }
+        }
+    }
 }
 
 /* To `total` a group of so many eights of inputs. */
@@ -212,6 +320,10 @@ static inline LAM_LANES_ALWAYS void lam_lanes_groups_one(lam_lanes_groups s, lam
                                                          int32_t width, int32_t steps)
 {
     lam_lanes_v sum[LAM_LANES_GROUPS_PIXELS][LAM_LANES_GROUPS_VECTORS];
+    if (s.bytes) {
+        lam_lanes_groups_bytes(s, total, pixels, vectors, last, from, width, steps);
+        return;
+    }
     LAM_LANES_UNROLL
     for (int32_t v = 0; v < vectors; v++) {
         const lam_lanes_v more = s.apart ? lam_lanes_load_s8(from.less + 16 * v, v + 1 < vectors ? 16 : last) : lam_lanes_splat(0);
@@ -259,7 +371,7 @@ static inline LAM_LANES_ALWAYS void lam_lanes_groups_part(lam_lanes_groups s, in
                                                           lam_lanes_grouped layer, int32_t channel, void *y, int32_t at)
 {
     const int32_t place = (channel - inside) * lam_lanes_groups_count(s) + inside;
-    const int32_t turn = s.steps > 2 ? 1 : 4, turns = s.whole / turn * turn; /* short groups four at a time */
+    const int32_t turn = lam_lanes_groups_step(s) * s.steps > 16 ? 1 : 4, turns = s.whole / turn * turn; /* short groups four at a time */
     lam_lanes_v total[LAM_LANES_GROUPS_PIXELS][LAM_LANES_GROUPS_VECTORS];
     lam_lanes_at from;
     from.x = x;
@@ -321,7 +433,20 @@ static inline void lam_lanes_groups_vector(lam_lanes_groups s, int32_t count, co
         uint32_t sums = (uint32_t)layer.bias[channel + i];
         for (int32_t g = 0; g < lam_lanes_groups_count(s); g++) {
             const int32_t steps = g < s.whole ? s.steps : s.rest, own = place + g * width + i;
-            int32_t sum = s.paired ? 0 : layer.sums[g] * (s.apart ? layer.less[own] : 1) / (s.pixels == 1 ? 16 : 1);
+            uint32_t products = 0;
+            int32_t sum = s.paired || s.bytes ? 0 : layer.sums[g] * (s.apart ? layer.less[own] : 1) / (s.pixels == 1 ? 16 : 1);
+            if (s.bytes) {
+                const int32_t factor = layer.group[s.paired ? 2 * own : own];
+                for (int32_t k = 0; k < steps; k++, at_x += 4, at_w += 4 * width) {
+                    for (int32_t j = 0; j < 4; j++) {
+                        const int32_t plain = s.pixels == 1 ? at_x[j] : at_w[j] - 128;
+                        products += (uint32_t)(plain * ((int32_t)((s.pixels == 1 ? at_w[j] : at_x[j]) ^ 0x80u) - 128));
+                    }
+                }
+                sums += products * (uint32_t)factor;
+                sums += s.paired ? (uint32_t)(layer.sums[g] * layer.group[2 * own + 1]) : 0u;
+                continue;
+            }
             for (int32_t k = 0; k < steps; k++, at_x += 8, at_w += 4 * width) {
                 for (int32_t j = 0; j < 8; j++) {
                     const int32_t input = (int32_t)(at_x[j] ^ 0x80u) - 128;
@@ -382,7 +507,7 @@ static inline LAM_LANES_ALWAYS void lam_lanes_groups_tile(lam_lanes_groups s, in
     for (int32_t p = 0; p + 2 <= pixels; p += 2) {
         lam_lanes_groups_vectors(s, 2, 1, x, w, width, layer, first, y, at);
         x += 2 * s.inputs;
-        layer.sums += 2 * lam_lanes_groups_count(s);
+        layer.sums += 2 * lam_lanes_groups_kept(s);
         at += 2 * s.channels;
     }
     if (pixels % 2 != 0) {
@@ -392,7 +517,7 @@ static inline LAM_LANES_ALWAYS void lam_lanes_groups_tile(lam_lanes_groups s, in
     for (int32_t p = 0; p < pixels; p++) {
         lam_lanes_groups_vectors(s, x, w, width, layer, first, y, at);
         x += s.inputs;
-        layer.sums += lam_lanes_groups_count(s);
+        layer.sums += lam_lanes_groups_kept(s);
         at += s.channels;
     }
 #endif
@@ -404,14 +529,14 @@ static inline LAM_LANES_ALWAYS void lam_lanes_groups_block(lam_lanes_groups s, i
 {
     const int32_t *const sums = layer.sums;
     if (count < s.pixels) {
-        for (int32_t p = 0; p < count; p++, layer.sums += lam_lanes_groups_count(s)) {
+        for (int32_t p = 0; p < count; p++, layer.sums += lam_lanes_groups_kept(s)) {
             lam_lanes_groups_tile(s, 1, width, x + p * s.inputs, layer, first, y, p * s.channels + first);
         }
         return;
     }
     for (int32_t tile = 0; tile < count; tile += s.pixels) {
         const int32_t p = (tile + s.pixels <= count) ? tile : count - s.pixels;
-        layer.sums = sums + p * lam_lanes_groups_count(s);
+        layer.sums = sums + p * lam_lanes_groups_kept(s);
         lam_lanes_groups_tile(s, s.pixels, width, x + p * s.inputs, layer, first, y, p * s.channels + first);
     }
 }
@@ -442,8 +567,8 @@ static inline LAM_LANES_ALWAYS __m128i lam_lanes_bytes_sum(__m128i sums, __m128i
 }
 #endif
 
-/* The sum of so many inputs. */
-static inline LAM_LANES_ALWAYS int32_t lam_lanes_inputs_sum(const uint8_t *x, int32_t inputs)
+/* The sum of so many inputs, which have a sign once the bits of `flip` in each are turned: 0 or -128. */
+static inline LAM_LANES_ALWAYS int32_t lam_lanes_inputs_sum(const uint8_t *x, int32_t inputs, int32_t flip)
 {
     int32_t sum = 0, i = 0;
 #if LAM_LANES_AVX512 || LAM_LANES_AVX2
@@ -451,11 +576,11 @@ static inline LAM_LANES_ALWAYS int32_t lam_lanes_inputs_sum(const uint8_t *x, in
         __m128i sums = _mm_setzero_si128();
         for (; i + 16 <= inputs; i += 16) {
             const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(x + i));
-            sums = lam_lanes_bytes_sum(sums, bytes);
+            sums = lam_lanes_bytes_sum(sums, flip ? _mm_xor_si128(bytes, _mm_set1_epi8(-128)) : bytes);
         }
         if (i + 8 <= inputs) {
             const __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)(x + i));
-            sums = lam_lanes_bytes_sum(sums, bytes);
+            sums = lam_lanes_bytes_sum(sums, flip ? _mm_xor_si128(bytes, _mm_set_epi64x(0, -0x7F7F7F7F7F7F7F80)) : bytes);
         }
         i = inputs & ~7; /* a constant where `inputs` is one: compilers see that nothing is left */
         sums = _mm_add_epi32(sums, _mm_shuffle_epi32(sums, 0x4E));
@@ -464,7 +589,7 @@ static inline LAM_LANES_ALWAYS int32_t lam_lanes_inputs_sum(const uint8_t *x, in
     }
 #endif
     for (; i < inputs; i++) {
-        sum += (x[i] ^ 0x80) - 128;
+        sum += flip ? x[i] - 128 : (x[i] ^ 0x80) - 128;
     }
     return sum;
 }
@@ -472,23 +597,23 @@ static inline LAM_LANES_ALWAYS int32_t lam_lanes_inputs_sum(const uint8_t *x, in
 #if LAM_LANES_AVX512
 
 /* Eight sums of eight bytes each, which are added up without a sign: zeros stand for those behind the `bytes` there are. */
-static inline LAM_LANES_ALWAYS __m512i lam_lanes_eights(const uint8_t *x, int32_t bytes)
+static inline LAM_LANES_ALWAYS __m512i lam_lanes_eights(const uint8_t *x, int32_t bytes, int32_t flip)
 {
-    __m512i v = _mm512_setzero_si512();
+    __m512i v = _mm512_set1_epi8((char)flip);
     if (bytes >= 64) {
         v = _mm512_loadu_si512(x);
     } else if (bytes > 0) {
-        v = _mm512_maskz_loadu_epi8(~(__mmask64)0 >> (64 - bytes), x);
+        v = _mm512_mask_loadu_epi8(v, ~(__mmask64)0 >> (64 - bytes), x);
     }
-    return _mm512_sad_epu8(_mm512_setzero_si512(), _mm512_xor_si512(v, _mm512_set1_epi8(-128)));
+    return _mm512_sad_epu8(_mm512_setzero_si512(), flip ? v : _mm512_xor_si512(v, _mm512_set1_epi8(-128)));
 }
 
 /* Sixteen sums of sixteen bytes each, times `times`. */
-static inline LAM_LANES_ALWAYS __m512i lam_lanes_sixteens(const uint8_t *x, int32_t bytes, int32_t times)
+static inline LAM_LANES_ALWAYS __m512i lam_lanes_sixteens(const uint8_t *x, int32_t bytes, int32_t times, int32_t flip)
 {
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    const __m512i a = lam_lanes_eights(x, bytes), b = lam_lanes_eights(x + 64, bytes - 64);
-    const __m512i c = lam_lanes_eights(x + 128, bytes - 128), d = lam_lanes_eights(x + 192, bytes - 192);
+    const __m512i a = lam_lanes_eights(x, bytes, flip), b = lam_lanes_eights(x + 64, bytes - 64, flip);
+    const __m512i c = lam_lanes_eights(x + 128, bytes - 128, flip), d = lam_lanes_eights(x + 192, bytes - 192, flip);
     const __m512i all = _mm512_packus_epi32(_mm512_packus_epi32(a, b), _mm512_packus_epi32(c, d));
     const __m512i sums = _mm512_madd_epi16(all, _mm512_set1_epi16((int16_t)times));
     return _mm512_sub_epi32(_mm512_permutexvar_epi32(order, sums), _mm512_set1_epi32(128 * 16 * times));
@@ -503,11 +628,12 @@ static inline LAM_LANES_ALWAYS __m512i lam_lanes_pairs(__m512i first, __m512i la
 }
 
 /* Sixteen sums of 16, 32 or 64 bytes each, of so many bytes in all. */
-static inline LAM_LANES_ALWAYS __m512i lam_lanes_many_sums(const uint8_t *x, int32_t bytes, int32_t size, int32_t times)
+static inline LAM_LANES_ALWAYS __m512i lam_lanes_many_sums(const uint8_t *x, int32_t bytes, int32_t size, int32_t times,
+                                                           int32_t flip)
 {
     __m512i parts[4];
     for (int32_t i = 0; i < size / 16; i++) {
-        parts[i] = lam_lanes_sixteens(x + 256 * i, bytes - 256 * i, times);
+        parts[i] = lam_lanes_sixteens(x + 256 * i, bytes - 256 * i, times, flip);
     }
     if (size == 16) {
         return parts[0];
@@ -518,14 +644,14 @@ static inline LAM_LANES_ALWAYS __m512i lam_lanes_many_sums(const uint8_t *x, int
 
 /* The sums of `groups` groups of 16, 32 or 64 bytes that lie one behind the other, of which the last may be smaller. */
 static inline LAM_LANES_ALWAYS void lam_lanes_sums_by_size(const uint8_t *x, int32_t bytes, int32_t groups, int32_t size,
-                                                           int32_t times, int32_t *sums)
+                                                           int32_t times, int32_t flip, int32_t *sums)
 {
     int32_t g = 0;
     for (; bytes >= 16 * size; g += 16, bytes -= 16 * size) {
-        _mm512_storeu_si512(sums + g, lam_lanes_many_sums(x + g * size, 16 * size, size, times));
+        _mm512_storeu_si512(sums + g, lam_lanes_many_sums(x + g * size, 16 * size, size, times, flip));
     }
     if (g < groups) {
-        lam_lanes_store(sums + g, lam_lanes_many_sums(x + g * size, bytes, size, times), groups - g);
+        lam_lanes_store(sums + g, lam_lanes_many_sums(x + g * size, bytes, size, times, flip), groups - g);
     }
 }
 
@@ -535,15 +661,15 @@ static inline LAM_LANES_ALWAYS void lam_lanes_sums_by_size(const uint8_t *x, int
 static inline LAM_LANES_ALWAYS void lam_lanes_groups_sums(lam_lanes_groups s, const uint8_t *x, int32_t count, int32_t rest,
                                                           int32_t times, int32_t *sums)
 {
-    const int32_t size = 8 * s.steps, groups = lam_lanes_groups_count(s);
+    const int32_t size = lam_lanes_groups_step(s) * s.steps, flip = s.bytes && s.pixels == 1 ? -128 : 0, groups = lam_lanes_groups_count(s);
 #if LAM_LANES_AVX512
     if (size == 16 || size == 32 || size == 64) {
         if (rest == 0) { /* those of all pixels lie one behind the other */
-            lam_lanes_sums_by_size(x, count * s.inputs, count * groups, size, times, sums);
+            lam_lanes_sums_by_size(x, count * s.inputs, count * groups, size, times, flip, sums);
             return;
         }
         for (int32_t p = 0; p < count; p++) {
-            lam_lanes_sums_by_size(x + p * s.inputs, s.inputs, groups, size, times, sums + p * groups);
+            lam_lanes_sums_by_size(x + p * s.inputs, s.inputs, groups, size, times, flip, sums + p * groups);
         }
         return;
     }
@@ -551,7 +677,7 @@ static inline LAM_LANES_ALWAYS void lam_lanes_groups_sums(lam_lanes_groups s, co
     for (int32_t p = 0; p < count; p++) {
         for (int32_t g = 0; g < groups; g++) {
             const int32_t inputs = g < s.whole ? size : rest;
-            sums[p * groups + g] = times * lam_lanes_inputs_sum(x + p * s.inputs + g * size, inputs);
+            sums[p * groups + g] = times * lam_lanes_inputs_sum(x + p * s.inputs + g * size, inputs, flip);
         }
     }
 }

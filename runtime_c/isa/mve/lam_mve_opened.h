@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT-0
  * Copyright (c) Lamina contributors
  *
- * Dense layers on weights of 4 bits with a factor of 16 bits per group of inputs, up to four pixels and four channels at a time.
+ * Dense layers on weights of 4 bits, or of 8, with a factor of 16 bits per group of inputs, up to four pixels and four channels at a time.
  *
  * Inputs of a group, 16 or 32 of each pixel, stay in registers for all channels of a part, but for those of the
  * third and fourth one where there are 32: these are kept in the job.  Channels c and c + 2 of a block share bytes: the number of the latter is above, that
  * of the former, with 8 added, below.  The products with whole bytes are then 16 times the latter's sum, plus the former's and 8
- * times the inputs' sum, which is taken off, unless groups have zero points and it is taken off with these.
+ * times the inputs' sum, which is taken off, unless groups have zero points and it is taken off with these.  Of bytes each channel
+ * has its own, and its own sums.
  *
  * The sums of as many groups as there are lanes are kept in memory: eight where they all fit 16 bits, else four.  Then they are
  * taken up again, one pixel and two channels after another: one product of vectors by their factors adds a channel's to its total.
@@ -15,7 +16,7 @@
  * A part of the stream:
  *
  *   for groups in lanes
- *     each group, each block     per two channels that share bytes (0 and 2, 1 and 3), per chunk of 16 inputs: 4 words
+ *     each group, each block     per two channels that share bytes (0 and 2, 1 and 3), per chunk of 16 inputs: 4 words; of bytes 4 each
  *     each block, per two        for each channel the factors, 16 bits each, and, where groups have zero points, these times
  *                                factors, with the opposite sign; and behind those of the last lanes 2 biases, the input's zero
  *                                point folded in, and multiplier and shift of each channel, where it has its own
@@ -98,33 +99,40 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_opened_job) == 136, mve_opened_job_is_34_words)
                               "asrs lr, lr, #3\nstrh lr, [r3, #6 * " #lanes "]\n") \
     "adds r3, r3, #2\n" \
     "str r3, [r11, #28]\n"
-#define LAM_MVE_OPENED_SUMMED_AROUND(lanes, count) LAM_MVE_OPENED_LESS
-#define LAM_MVE_OPENED_SUMMED_OWN(lanes, count) LAM_MVE_OPENED_LESS LAM_MVE_OPENED_KEEP(lanes, count)
-#define LAM_MVE_OPENED_SUMMED_RAW(lanes, count) LAM_MVE_OPENED_KEEP(lanes, count)
+#define LAM_MVE_OPENED_SUMMED_AROUND(eights, lanes, count) eights LAM_MVE_OPENED_LESS
+#define LAM_MVE_OPENED_SUMMED_OWN(eights, lanes, count) eights LAM_MVE_OPENED_LESS LAM_MVE_OPENED_KEEP(lanes, count)
+#define LAM_MVE_OPENED_SUMMED_RAW(eights, lanes, count) eights LAM_MVE_OPENED_KEEP(lanes, count)
+#define LAM_MVE_OPENED_SUMMED_BYTES(eights, lanes, count) ""
+#define LAM_MVE_OPENED_SUMMED_BYTES_OWN LAM_MVE_OPENED_SUMMED_RAW
 
+/* What comes from the bytes of one channel to those of the second. */
+#define LAM_MVE_OPENED_UPPER "vshr.s8 q7, q7, #4\n"
+#define LAM_MVE_OPENED_NEXT "vldrw.32 q7, [r5], #16\n"
 /* The sums of two channels; `first`: the first product with whole bytes. */
 #define LAM_MVE_OPENED_BY(count, product, a, b, c, d) \
     LAM_MVE_OPENED_OF_##count(product ".s8 " a ", q0, q7\n", product ".s8 " b ", q1, q7\n", product ".s8 " c ", q2, q7\n", \
                               product ".s8 " d ", q3, q7\n")
-#define LAM_MVE_OPENED_CHUNKS_1(first, count) \
+#define LAM_MVE_OPENED_CHUNKS_1(first, count, next) \
     "vldrw.32 q7, [r5], #16\n" \
     LAM_MVE_OPENED_BY(count, first, "r0", "r2", "r4", "r6") \
-    "vshr.s8 q7, q7, #4\n" \
+    next \
     LAM_MVE_OPENED_BY(count, "vmladav", "r8", "r10", "r12", "lr")
-#define LAM_MVE_OPENED_CHUNKS_2(first, count) \
-    LAM_MVE_OPENED_CHUNKS_1(first, count) \
+#define LAM_MVE_OPENED_CHUNKS_2(first, count, next) \
+    LAM_MVE_OPENED_CHUNKS_1(first, count, next) \
     "vldrw.32 q7, [r5], #16\n" \
     LAM_MVE_OPENED_OF_##count("vmladava.s8 r0, q4, q7\n", "vmladava.s8 r2, q5, q7\n", "vmladava.s8 r4, q6, q7\n", \
                               "vldrw.32 q6, [r11, #64]\n" \
                               "vmladava.s8 r6, q6, q7\n") \
-    "vshr.s8 q7, q7, #4\n" \
+    next \
     LAM_MVE_OPENED_LAST_##count("vmladava.s8 lr, q6, q7\n" \
                                 "vldrw.32 q6, [r11, #48]\n") \
     LAM_MVE_OPENED_OF_##count("vmladava.s8 r8, q4, q7\n", "vmladava.s8 r10, q5, q7\n", "vmladava.s8 r12, q6, q7\n", "")
 #define LAM_MVE_OPENED_BEGIN_AROUND(chunks, count) \
-    "ldm r1, {r0, r2, r4, r6}\n" LAM_MVE_OPENED_CHUNKS_##chunks("vmladava", count)
+    "ldm r1, {r0, r2, r4, r6}\n" LAM_MVE_OPENED_CHUNKS_##chunks("vmladava", count, LAM_MVE_OPENED_UPPER)
 #define LAM_MVE_OPENED_BEGIN_OWN LAM_MVE_OPENED_BEGIN_AROUND
-#define LAM_MVE_OPENED_BEGIN_RAW(chunks, count) LAM_MVE_OPENED_CHUNKS_##chunks("vmladav", count)
+#define LAM_MVE_OPENED_BEGIN_RAW(chunks, count) LAM_MVE_OPENED_CHUNKS_##chunks("vmladav", count, LAM_MVE_OPENED_UPPER)
+#define LAM_MVE_OPENED_BEGIN_BYTES(chunks, count) LAM_MVE_OPENED_CHUNKS_##chunks("vmladav", count, LAM_MVE_OPENED_NEXT)
+#define LAM_MVE_OPENED_BEGIN_BYTES_OWN LAM_MVE_OPENED_BEGIN_BYTES
 #define LAM_MVE_OPENED_TWO(chunks, zeros, count) \
     LAM_MVE_OPENED_BEGIN_##zeros(chunks, count) \
     "stm r3!, {r0, r2, r4, r6, r8, r10, r12, lr}\n"
@@ -139,13 +147,13 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_opened_job) == 136, mve_opened_job_is_34_words)
 #define LAM_MVE_OPENED_BLOCKS_2(block) "1:\n" block
 
 /* The sums of the next group, of `chunks` chunks, 1 or 2, and `count` pixels, 1 to 4.  `sign`: SIGNED or UNSIGNED inputs;
- * `zeros`: AROUND none, OWN zero points, or RAW where 8 is taken off with these.  All but the job are numerals and names. */
+ * `zeros`: AROUND none, OWN zero points, RAW where 8 is taken off with these, or BYTES and BYTES_OWN of bytes.  All but the job are numerals and names. */
 #define lam_mve_opened_sums(job, chunks, sign, zeros, lanes, count) \
     do { \
         register lam_mve_opened_job *const held __asm("r11") = (job); \
         __asm volatile( \
             "ldm r11, {r0, r2, r4, r6}\n" LAM_MVE_OPENED_FLIP_##sign LAM_MVE_OPENED_READ_##chunks(sign, count) \
-            "stm r11, {r0, r2, r4, r6}\n" LAM_MVE_OPENED_EIGHTS_##chunks(count) LAM_MVE_OPENED_SUMMED_##zeros(lanes, count) \
+            "stm r11, {r0, r2, r4, r6}\n" LAM_MVE_OPENED_SUMMED_##zeros(LAM_MVE_OPENED_EIGHTS_##chunks(count), lanes, count) \
             "ldrd r3, r5, [r11, #16]\n" \
             "ldr r9, [r11, #24]\n" \
             LAM_MVE_OPENED_BLOCKS_##chunks(LAM_MVE_OPENED_BLOCK(chunks, zeros, count)) \
@@ -176,6 +184,30 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_opened_job) == 136, mve_opened_job_is_34_words)
     load " q3, [r5], #" bytes "\n" LAM_MVE_OPENED_PIXELS_##count(product, "36 - 4 * " #count, read, type)
 #define LAM_MVE_OPENED_LANES_8(product, count) LAM_MVE_OPENED_LANES(product, "vldrh.16", "16", "vldrh.u16", "s16", count)
 #define LAM_MVE_OPENED_LANES_4(product, count) LAM_MVE_OPENED_LANES(product, "vldrh.s32", "8", "vldrw.u32", "s32", count)
+/* The same of bytes, whose sums take 32 bits each: those of the first four groups have the places in q4, of others in q5. */
+#define LAM_MVE_OPENED_OF_BYTES(product, total, upper, places, at, more) \
+    "vldrw.u32 q0, [" places ", #" at "\n" \
+    "vldrw.u32 q1, [" places ", #16 + " more "]\n" \
+    product ".s32 " total ", q0, q2\n" \
+    product ".s32 " upper ", q1, q3\n"
+#define LAM_MVE_OPENED_BYTES_BY(product, places, count) \
+    LAM_MVE_OPENED_OF_BYTES(product, "r0", "r8", places, "32]!", "0") \
+    LAM_MVE_OPENED_OF_##count("", LAM_MVE_OPENED_OF_BYTES(product, "r2", "r10", places, "4]", "4"), \
+                              LAM_MVE_OPENED_OF_BYTES(product, "r4", "r12", places, "8]", "8"), \
+                              LAM_MVE_OPENED_OF_BYTES(product, "r6", "lr", places, "12]", "12"))
+#define LAM_MVE_OPENED_BYTES_8(product, count) \
+    "vldrh.s32 q2, [r5], #16\n" \
+    "vldrh.s32 q3, [r5], #-8\n" LAM_MVE_OPENED_BYTES_BY(product, "q4", count) \
+    "vldrh.s32 q2, [r5], #16\n" \
+    "vldrh.s32 q3, [r5], #8\n" LAM_MVE_OPENED_BYTES_BY("vmladava", "q5", count) "adds r1, r1, #32\n"
+#define LAM_MVE_OPENED_BYTES_4(product, count) \
+    "vldrh.s32 q2, [r5], #8\n" \
+    "vldrh.s32 q3, [r5], #8\n" LAM_MVE_OPENED_BYTES_BY(product, "q4", count) "adds r1, r1, #32\n"
+#define LAM_MVE_OPENED_SCALED_AROUND(lanes, product, count) LAM_MVE_OPENED_LANES_##lanes(product, count)
+#define LAM_MVE_OPENED_SCALED_OWN LAM_MVE_OPENED_SCALED_AROUND
+#define LAM_MVE_OPENED_SCALED_RAW LAM_MVE_OPENED_SCALED_AROUND
+#define LAM_MVE_OPENED_SCALED_BYTES(lanes, product, count) LAM_MVE_OPENED_BYTES_##lanes(product, count)
+#define LAM_MVE_OPENED_SCALED_BYTES_OWN LAM_MVE_OPENED_SCALED_BYTES
 /* These places, in bytes behind r1. */
 #define LAM_MVE_OPENED_PLACES(bits) \
     "movs r0, #0\n" \
@@ -186,6 +218,21 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_opened_job) == 136, mve_opened_job_is_34_words)
     "vadd.i" bits " q5, q4, r4\n"
 #define LAM_MVE_OPENED_PLACES_8 LAM_MVE_OPENED_PLACES("16")
 #define LAM_MVE_OPENED_PLACES_4 LAM_MVE_OPENED_PLACES("32")
+/* Those of bytes, before the first. */
+#define LAM_MVE_OPENED_PLACED \
+    "movs r0, #0\n" \
+    "ldrd r4, r2, [r11, #80]\n" \
+    "subs r4, r4, #32\n" \
+    "vidup.u32 q4, r0, #1\n" \
+    "vmul.i32 q4, q4, r2\n" \
+    "vadd.i32 q4, q4, r4\n" \
+    "lsls r2, r2, #2\n" \
+    "vadd.i32 q5, q4, r2\n"
+#define LAM_MVE_OPENED_PLACES_AROUND(lanes) LAM_MVE_OPENED_PLACES_##lanes
+#define LAM_MVE_OPENED_PLACES_OWN LAM_MVE_OPENED_PLACES_AROUND
+#define LAM_MVE_OPENED_PLACES_RAW LAM_MVE_OPENED_PLACES_AROUND
+#define LAM_MVE_OPENED_PLACES_BYTES(lanes) LAM_MVE_OPENED_PLACED
+#define LAM_MVE_OPENED_PLACES_BYTES_OWN LAM_MVE_OPENED_PLACES_BYTES
 
 /* Zero points times factors by the sums of inputs. */
 #define LAM_MVE_OPENED_ZERO(load, at, type, total, upper) \
@@ -204,19 +251,21 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_opened_job) == 136, mve_opened_job_is_34_words)
 #define LAM_MVE_OPENED_ZEROS_AROUND(lanes, count) ""
 #define LAM_MVE_OPENED_ZEROS_OWN(lanes, count) LAM_MVE_OPENED_ZEROS_##lanes(count)
 #define LAM_MVE_OPENED_ZEROS_RAW LAM_MVE_OPENED_ZEROS_OWN
+#define LAM_MVE_OPENED_ZEROS_BYTES LAM_MVE_OPENED_ZEROS_AROUND
+#define LAM_MVE_OPENED_ZEROS_BYTES_OWN LAM_MVE_OPENED_ZEROS_OWN
 
 /* Groups in lanes: all there are, or more that totals have. */
 #define LAM_MVE_OPENED_TOTALS "{r0, r2, r4, r6, r8, r10, r12, lr}\n"
 #define LAM_MVE_OPENED_TAKEN_ONCE(lanes, zeros, count) \
-    LAM_MVE_OPENED_LANES_##lanes("vmladav", count) LAM_MVE_OPENED_ZEROS_##zeros(lanes, count)
+    LAM_MVE_OPENED_SCALED_##zeros(lanes, "vmladav", count) LAM_MVE_OPENED_ZEROS_##zeros(lanes, count)
 #define LAM_MVE_OPENED_ADDED(lanes, zeros, count) \
-    LAM_MVE_OPENED_LANES_##lanes("vmladava", count) LAM_MVE_OPENED_ZEROS_##zeros(lanes, count)
+    LAM_MVE_OPENED_SCALED_##zeros(lanes, "vmladava", count) LAM_MVE_OPENED_ZEROS_##zeros(lanes, count)
 #define LAM_MVE_OPENED_TAKEN_MORE(lanes, zeros, count) \
     "ldr r3, [r11, #88]\n" \
     "ldm r3!, " LAM_MVE_OPENED_TOTALS \
     "str r3, [r11, #88]\n" LAM_MVE_OPENED_ADDED(lanes, zeros, count)
-#define LAM_MVE_OPENED_BEGUN(lanes) \
-    LAM_MVE_OPENED_PLACES_##lanes \
+#define LAM_MVE_OPENED_BEGUN(zeros, lanes) \
+    LAM_MVE_OPENED_PLACES_##zeros(lanes) \
     "ldr r1, [r11, #80]\n" \
     "ldr r5, [r11, #20]\n" \
     "mvn r9, #15\n" \
@@ -240,7 +289,7 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_opened_job) == 136, mve_opened_job_is_34_words)
 #define lam_mve_opened_add(job, zeros, lanes, count) \
     do { \
         register lam_mve_opened_job *const held __asm("r11") = (job); \
-        __asm volatile(LAM_MVE_OPENED_BEGUN(lanes) LAM_MVE_OPENED_ADDS(LAM_MVE_OPENED_ADDED(lanes, zeros, count)) \
+        __asm volatile(LAM_MVE_OPENED_BEGUN(zeros, lanes) LAM_MVE_OPENED_ADDS(LAM_MVE_OPENED_ADDED(lanes, zeros, count)) \
                        : : "r"(held) : LAM_MVE_CLOBBERS); \
     } while (0)
 
@@ -302,7 +351,7 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_opened_job) == 136, mve_opened_job_is_34_words)
 #define lam_mve_opened_outputs(job, mode, factors, bounds, often, zeros, lanes, count) \
     do { \
         register lam_mve_opened_job *const held __asm("r11") = (job); \
-        __asm volatile(LAM_MVE_OPENED_BEGUN(lanes) \
+        __asm volatile(LAM_MVE_OPENED_BEGUN(zeros, lanes) \
                        LAM_MVE_OPENED_TAKEN_##often(lanes, zeros, count) LAM_MVE_OPENED_RESULTS("q6", mode, factors) \
                        LAM_MVE_OPENED_TAKEN_##often(lanes, zeros, count) LAM_MVE_OPENED_RESULTS("q2", mode, factors) \
                        "ldr r8, [r11, #108]\n" LAM_MVE_OPENED_BYTES_##bounds LAM_MVE_OPENED_STORE(count) LAM_MVE_OPENED_DONE \
@@ -311,9 +360,16 @@ LAM_STATIC_ASSERT(sizeof(lam_mve_opened_job) == 136, mve_opened_job_is_34_words)
 
 #else
 
-enum { LAM_MVE_OPENED_AROUND = 0, LAM_MVE_OPENED_OWN = 1, LAM_MVE_OPENED_RAW = 2 };
+enum { LAM_MVE_OPENED_AROUND = 0, LAM_MVE_OPENED_OWN = 1, LAM_MVE_OPENED_RAW = 2, LAM_MVE_OPENED_BYTES = 3,
+       LAM_MVE_OPENED_BYTES_OWN = 4 };
 enum { LAM_MVE_OPENED_ONCE = 0, LAM_MVE_OPENED_MORE = 1 };
 enum { LAM_MVE_OPENED_SIGNED = 0, LAM_MVE_OPENED_UNSIGNED = 0x80 };
+
+/* Whether groups have zero points. */
+static inline int lam_mve_opened_apart(int zeros)
+{
+    return zeros != LAM_MVE_OPENED_AROUND && zeros != LAM_MVE_OPENED_BYTES;
+}
 
 /* An input, whose bits of `flip` are turned. */
 static inline int32_t lam_mve_opened_input(const int8_t *x, int32_t i, uint32_t flip)
@@ -323,13 +379,14 @@ static inline int32_t lam_mve_opened_input(const int8_t *x, int32_t i, uint32_t 
 
 static inline void lam_mve_opened_sums_each(lam_mve_opened_job *job, int32_t chunks, uint32_t flip, int zeros, int32_t lanes)
 {
+    const int bytes = zeros >= LAM_MVE_OPENED_BYTES;
     for (int32_t p = 0; p < 4; p++) {
         int32_t sum = 0;
         for (int32_t i = 0; i < 16 * chunks; i++) {
             sum += lam_mve_opened_input(job->x[p], i, flip);
         }
-        job->less[p] = zeros == LAM_MVE_OPENED_RAW ? 0 : -8 * sum;
-        if (zeros != LAM_MVE_OPENED_AROUND) {
+        job->less[p] = zeros >= LAM_MVE_OPENED_RAW ? 0 : -8 * sum;
+        if (lam_mve_opened_apart(zeros)) {
             job->inputs_at[p * lanes] = (int16_t)-sum;
         }
     }
@@ -337,20 +394,21 @@ static inline void lam_mve_opened_sums_each(lam_mve_opened_job *job, int32_t chu
         for (int32_t p = 0; p < 4; p++) {
             int32_t both = job->less[p], upper = 0;
             for (int32_t i = 0; i < 16 * chunks; i++) {
-                const int32_t x = lam_mve_opened_input(job->x[p], i, flip), byte = lam_mve_byte(job->w, i);
+                const int32_t x = lam_mve_opened_input(job->x[p], i, flip), at = bytes != 0 ? i / 16 * 32 + i % 16 : i;
+                const int32_t byte = lam_mve_byte(job->w, at);
                 both += x * byte;
-                upper += x * ((byte - (byte & 15)) / 16);
+                upper += x * (bytes != 0 ? lam_mve_byte(job->w, at + 16) : (byte - (byte & 15)) / 16);
             }
             job->sums_at[p] = both;
             job->sums_at[p + 4] = upper;
         }
         job->sums_at += 8;
-        job->w += 4 * chunks;
+        job->w += (bytes != 0 ? 8 : 4) * chunks;
     }
     for (int32_t p = 0; p < 4; p++) {
         job->x[p] += 16 * chunks;
     }
-    job->inputs_at += zeros != LAM_MVE_OPENED_AROUND;
+    job->inputs_at += lam_mve_opened_apart(zeros);
 }
 
 #define lam_mve_opened_sums(job, chunks, sign, zeros, lanes, count) \
@@ -370,9 +428,9 @@ static inline uint32_t lam_mve_opened_total(const lam_mve_opened_job *job, int32
     uint32_t total = 0;
     for (int32_t g = 0; g < groups; g++) {
         const int32_t *const at = job->sums + g * words + 8 * two + p;
-        const int32_t sum = second != 0 ? at[4] : at[0] - 16 * at[4];
+        const int32_t sum = second != 0 ? at[4] : at[0] - (zeros < LAM_MVE_OPENED_BYTES ? 16 * at[4] : 0);
         total += (uint32_t)sum * (uint32_t)lam_mve_opened_half(job->w, second * lanes + g);
-        if (zeros != LAM_MVE_OPENED_AROUND) {
+        if (lam_mve_opened_apart(zeros)) {
             total += (uint32_t)(job->inputs[p * lanes + g] * lam_mve_opened_half(job->w, (2 + second) * lanes + g));
         }
     }
@@ -387,7 +445,7 @@ static inline void lam_mve_opened_add_each(lam_mve_opened_job *job, int zeros, i
             job->totals[i] = (int32_t)((uint32_t)job->totals[i] + added);
         }
         job->totals += 8;
-        job->w += zeros != LAM_MVE_OPENED_AROUND ? 2 * lanes : lanes;
+        job->w += lam_mve_opened_apart(zeros) ? 2 * lanes : lanes;
     }
 }
 
@@ -396,7 +454,7 @@ static inline void lam_mve_opened_add_each(lam_mve_opened_job *job, int zeros, i
 static inline void lam_mve_opened_outputs_each(lam_mve_opened_job *job, int mode, int each, int more, int zeros, int32_t lanes)
 {
     for (int32_t two = 0; two < 2 * job->blocks; two++) {
-        const int32_t *const bias = job->w + (zeros != LAM_MVE_OPENED_AROUND ? 2 * lanes : lanes);
+        const int32_t *const bias = job->w + (lam_mve_opened_apart(zeros) ? 2 * lanes : lanes);
         for (int32_t i = 7; i >= 0; i--) {
             const int32_t second = i / 4, p = i % 4;
             const int32_t multiplier = each != 0 ? bias[2 + 2 * second] : job->multiplier;

@@ -57,8 +57,8 @@
         register lam_mve_opened_job *const held __asm("r11") = (job); \
         __asm volatile( \
             "ldm r11, {r0, r2, r4, r6}\n" LAM_MVE_OPENED_FLIP_##sign LAM_MVE_OPENED_READ_##chunks(sign, count) \
-            "stm r11, {r0, r2, r4, r6}\n" LAM_MVE_OPENED_EIGHTS_##chunks(count) LAM_MVE_FEW_TURNS_##count \
-            LAM_MVE_OPENED_SUMMED_##zeros(lanes, count) \
+            "stm r11, {r0, r2, r4, r6}\n" \
+            LAM_MVE_OPENED_SUMMED_##zeros(LAM_MVE_OPENED_EIGHTS_##chunks(count) LAM_MVE_FEW_TURNS_##count, lanes, count) \
             "ldrd r3, r5, [r11, #16]\n" \
             "ldr r9, [r11, #24]\n" LAM_MVE_FEW_BLOCKS_##count(LAM_MVE_FEW_BLOCK(chunks, zeros, count)) \
             "subs r9, r9, #1\n" \
@@ -116,7 +116,7 @@
 #define lam_mve_opened_few_add(job, zeros, lanes, count) \
     do { \
         register lam_mve_opened_job *const held __asm("r11") = (job); \
-        __asm volatile(LAM_MVE_OPENED_BEGUN(lanes) LAM_MVE_OPENED_ADDS(LAM_MVE_FEW_LANES_##lanes(zeros, "vmladava", "", count)) \
+        __asm volatile(LAM_MVE_OPENED_BEGUN(zeros, lanes) LAM_MVE_OPENED_ADDS(LAM_MVE_FEW_LANES_##lanes(zeros, "vmladava", "", count)) \
                        : : "r"(held) : LAM_MVE_CLOBBERS); \
     } while (0)
 
@@ -179,7 +179,7 @@
 #define lam_mve_opened_few_outputs(job, mode, factors, bounds, often, zeros, lanes, count) \
     do { \
         register lam_mve_opened_job *const held __asm("r11") = (job); \
-        __asm volatile(LAM_MVE_FEW_BIASES(factors, zeros, lanes, count) LAM_MVE_OPENED_BEGUN(lanes) \
+        __asm volatile(LAM_MVE_FEW_BIASES(factors, zeros, lanes, count) LAM_MVE_OPENED_BEGUN(zeros, lanes) \
                        LAM_MVE_FEW_FIRST_##often(lanes, zeros, LAM_MVE_FEW_BEHIND_##factors, count) \
                        LAM_MVE_FEW_RESULTS(mode, factors, zeros, lanes, count) \
                        "ldrd r3, r8, [r11, #104]\n" LAM_MVE_BYTES_##bounds("q2", "r8", "q0", "112") \

@@ -89,10 +89,16 @@ def grouped(mode: Mode) -> Iterator[Case]:
             (4, 1, 60, 12, 16),
             (4, 5, 152, 7, 32),
             (4, 2, 32, 6, 16),
+            (8, 1, 104, 20, 32),
+            (8, 2, 48, 7, 16),
+            (8, 9, 64, 18, 32),
+            (8, 5, 152, 17, 128),
+            (8, 3, 88, 9, 8),
+            (8, 16, 32, 1, 16),
         )
     for bits, pixels, n_in, n_out, block in shapes:
         dtype = U8 if n_in in (60, 72, 88) or (n_out, mode) == (20, "tflite") else S8
-        for apart in (False, True) if bits < 8 else (False,):
+        for apart in (False, True):
             yield in_groups(mode, few(bits, n_out, n_in), block, bits=bits, pixels=pixels, dtype=dtype, apart=apart)
     if mode == "single":
         yield from _wide_groups()
@@ -108,26 +114,28 @@ def in_groups(
     n_out, n_in = numbers.shape
     groups, half = (n_out, -(-n_in // block)), 1 << (bits - 1)
     zero = A.zero_point if dtype is S8 else dtype.low + 3
-    own = np.random.default_rng([23, n_in]).integers(1, 250, groups)
+    most = 250 if bits < 8 or not apart else 128
+    own = np.random.default_rng([23, n_in]).integers(1, most, groups)
     more = np.random.default_rng([25, n_in]).integers(1 - half, 1 + half, groups)
     step = requant(mode, 2**bits * 125 * 128 * np.sqrt(n_in), factors or n_out)
     whole = numbers + apart * more.repeat(block, axis=1)[:, :n_in]
     weights = (whole * own.repeat(block, axis=1)[:, :n_in]).astype(np.int16)
     ins = (t(dtype, pixels, n_in), weights, ints(S32, n_out) >> 12)
     name, op = f"groups_{'u' if apart else ''}{bits}_{n_in}", Dense(zero, step, S8, None)
-    return Case(name, op, ins, bits=bits, block=block, apart=apart)
+    return Case(name, op, ins, bits=bits, block=block, apart=apart and bits < 8)
 
 
 def _wide_groups() -> Iterator[Case]:
     """Groups of words with a zero point, whose sums leave 32 bits."""
     for bits, n_in, block, dtype in ((4, 70, 32, S16), (2, 24, 5, S16), (8, 40, 16, S16)):
         factors = np.random.default_rng([26, n_in]).integers(200, 250, (3, -(-n_in // block)))
-        for apart in (False, True) if bits < 8 else (False,):
+        for apart in (False, True):
             numbers = few(bits, 3, n_in) + apart * (factors % 5 - 2).repeat(block, axis=1)[:, :n_in]
             weights = (numbers * factors.repeat(block, axis=1)[:, :n_in]).astype(np.int16)
             op = Dense(-77, requant("single", 1 << 34, 3, S16, wide=True), S16, None)
             ins = (t(dtype, 2, n_in), weights, np.full(3, (1 << 31) - (1 << 20), np.int32))
-            yield Case(f"groups_wide_{'u' if apart else ''}{bits}", op, ins, bits=bits, block=block, apart=apart)
+            name = f"groups_wide_{'u' if apart else ''}{bits}"
+            yield Case(name, op, ins, bits=bits, block=block, apart=apart and bits < 8)
 
 
 def convolutions(mode: Mode, bits: int) -> Iterator[Case]:

@@ -157,12 +157,8 @@ def _kernels() -> list[tuple[str, str, str]]:
     return list(dict.fromkeys((k.name, f"`{k.template}`", k.run) for k in KERNELS))
 
 
-_BITS = {"BITWISE_XOR", "RIGHT_SHIFT"}
-"""Operators of TFLite that are read, and have no form in C."""
-
-
 def _tflite() -> str:
-    real, folded = sorted(TRANSLATORS.keys() - SETTLED - _BITS), sorted({*FOLDS} - TRANSLATORS.keys())
+    real, folded = sorted(TRANSLATORS.keys() - SETTLED), sorted({*FOLDS} - TRANSLATORS.keys())
     own = sorted(name for name in SETTLED if not name.startswith(CUSTOM))
     sounds = sorted(name.removeprefix(CUSTOM) for name in SIGNALS)
     others = sorted(name.removeprefix(CUSTOM) for name in SETTLED if name.startswith(CUSTOM) and name not in SIGNALS)
@@ -170,7 +166,7 @@ def _tflite() -> str:
         f"TFLite: {', '.join(f'`{name}`' for name in own)}\n\n"
         f"Custom operators, TFLite Micro's for sound ([audio.md](audio.md)): {', '.join(f'`{n}`' for n in sounds)}\n\n"
         f"Custom operators of detectors ([tflite.md](tflite.md#detections)): {', '.join(f'`{n}`' for n in others)}\n\n"
-        f"With real numbers alone ([float.md](float.md)): {', '.join(f'`{name}`' for name in real)}\n\n"
+        f"Without a scale, of real numbers or int32 ([float.md](float.md)): {', '.join(f'`{n}`' for n in real)}\n\n"
         f"On constants alone: {', '.join(f'`{name}`' for name in folded)}"
     )
 

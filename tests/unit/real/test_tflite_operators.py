@@ -20,8 +20,6 @@ from tests.support.tflite_real_cases import CASES
 
 NO_REFERENCE = ("CEIL", "ELU", "ROUND")
 """Operators of which LiteRT has no reference kernel."""
-BITS = ("BITWISE_XOR", "RIGHT_SHIFT")
-"""Operators on whole numbers that only constants may meet."""
 WITH_STATES = {
     *("SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM"),
     *("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE"),
@@ -47,8 +45,6 @@ def test_an_operator_gives_what_litert_gives(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_float_file_compiles_to_what_litert_gives(name: str, tmp_path: Path) -> None:
-    if name in BITS:
-        pytest.skip("whole numbers have no such operator in C")
     case = CASES[name]()
     path = tmp_path / "m.tflite"
     path.write_bytes(case.data)

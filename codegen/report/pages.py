@@ -18,7 +18,7 @@ from codegen.frontends.onnx.real.translators import QUANTIZED
 from codegen.frontends.tflite.fold import FOLDS
 from codegen.frontends.tflite.nodes import CUSTOM
 from codegen.frontends.tflite.real.signal import TRANSLATORS as SIGNALS
-from codegen.frontends.tflite.real.translators import SETTLED
+from codegen.frontends.tflite.real.translators import SETTLED, TRANSLATORS
 from codegen.ir.op import Limit, Op
 from codegen.kernels import KERNELS
 from codegen.ops import OPS
@@ -158,7 +158,7 @@ def _kernels() -> list[tuple[str, str, str]]:
 
 
 def _tflite() -> str:
-    folded = sorted({*FOLDS} - SETTLED)
+    real, folded = sorted(TRANSLATORS.keys() - SETTLED), sorted({*FOLDS} - TRANSLATORS.keys())
     own = sorted(name for name in SETTLED if not name.startswith(CUSTOM))
     sounds = sorted(name.removeprefix(CUSTOM) for name in SIGNALS)
     others = sorted(name.removeprefix(CUSTOM) for name in SETTLED if name.startswith(CUSTOM) and name not in SIGNALS)
@@ -166,6 +166,7 @@ def _tflite() -> str:
         f"TFLite: {', '.join(f'`{name}`' for name in own)}\n\n"
         f"Custom operators, TFLite Micro's for sound ([audio.md](audio.md)): {', '.join(f'`{n}`' for n in sounds)}\n\n"
         f"Custom operators of detectors ([tflite.md](tflite.md#detections)): {', '.join(f'`{n}`' for n in others)}\n\n"
+        f"Without a scale, of real numbers or int32 ([float.md](float.md)): {', '.join(f'`{n}`' for n in real)}\n\n"
         f"On constants alone: {', '.join(f'`{name}`' for name in folded)}"
     )
 

@@ -67,14 +67,14 @@ def gather(ctx: Context, node: RealNode, op: real.Gather) -> Sequence[State]:
 
 def depth_to_space(ctx: Context, node: RealNode, op: real.DepthToSpace) -> Sequence[State]:
     """DepthToSpace, both orders."""
-    return [_nhwc(ctx, node, DepthToSpaceOp(op.block, op.mode))]
+    return [_nhwc(ctx, node, DepthToSpaceOp(op.block, op.mode), op.channel_axis)]
 
 
 def space_to_depth(ctx: Context, node: RealNode, op: real.SpaceToDepth) -> Sequence[State]:
     """SpaceToDepth, the block's place before the channel."""
     if op.mode != "DCR":
         raise ctx.real_only(node)
-    return [_nhwc(ctx, node, SpaceToDepthOp(op.block))]
+    return [_nhwc(ctx, node, SpaceToDepthOp(op.block), op.channel_axis)]
 
 
 def _moved(ctx: Context, node: RealNode, op: Op) -> State:
@@ -83,8 +83,9 @@ def _moved(ctx: Context, node: RealNode, op: Op) -> State:
     return moved
 
 
-def _nhwc(ctx: Context, node: RealNode, op: Op) -> State:
-    return move(ctx, node, ctx.state(node, 0), lambda kind: Route(op, (Transpose(TO_NHWC),), (Transpose(TO_NCHW),)))
+def _nhwc(ctx: Context, node: RealNode, op: Op, channel_axis: int) -> State:
+    route = Route(op, (Transpose(TO_NHWC),), (Transpose(TO_NCHW),)) if channel_axis == 1 else Route(op)
+    return move(ctx, node, ctx.state(node, 0), lambda kind: route)
 
 
 RULES: Family = (

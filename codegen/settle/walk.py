@@ -74,6 +74,7 @@ def run_walk(graph: RealGraph, mode: Mode, borders: Borders, joined: Rules, *, b
 
 
 Walk = TypeVar("Walk", bound="Settling")
+_PLAIN = ("int32", "bool")
 
 
 def walked(make: Callable[[Mapping[str, str]], Walk]) -> Walk:
@@ -197,9 +198,13 @@ class Settling:
         return known and (plain or any(self.ctx.real(v).is_real for v in values if v))
 
     def _is_held(self, node: RealNode, error: CompileError) -> bool:
-        """Whether TFLite says in which integers everything is held: a form that integers do not have is a mistake."""
+        """Whether TFLite says in which integers all reals are held: a form that integers do not have is a mistake.
+
+        So are whole numbers of few bits, which have lost their scale, and those of 64, which are held in 32.
+        """
         values = [self._graph.values[v] for v in (*node.inputs, *node.outputs) if v]
-        held = all(v.stored is not None for v in values if v.type.is_real)
+        stored = [v.stored for v in values if v.type.is_real]
+        held = None not in stored if stored else any(str(v.type.dtype) not in _PLAIN for v in values)
         return self._graph.definition == "tflite" and held and not isinstance(error, OperatorUnknown)
 
     def _why_float(self, node: RealNode) -> str:

@@ -123,7 +123,8 @@ def _quantize_node(node: TfliteNode, tensors: list[Tensor]) -> None:
             axis = _WEIGHTS[node.op_type] if index == w else -1
             tensors[place] = _constant(tensors[place], axis)
     places = [node.inputs[i] if 0 <= i < len(node.inputs) else -1 for i in (x, w, b)]
-    if min(places) >= 0 and _is_open(tensors[places[2]]):
+    known = min(places) >= 0 and all(tensors[i].scale.size for i in places[:2])  # whole numbers have no scale
+    if known and _is_open(tensors[places[2]]):
         tensors[places[2]] = _bias(*(tensors[i] for i in places))
     first = next((tensors[i] for i in node.inputs if i >= 0 and tensors[i].scale.size == 1), None)
     kept = first is not None and node.op_type in _SAME_SCALE

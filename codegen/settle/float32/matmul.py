@@ -6,6 +6,7 @@ of two tensors.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -29,9 +30,22 @@ from codegen.settle.states import Float, Product, Route, State
 
 def dense(ctx: Context, node: RealNode, op: real.Dense) -> Sequence[State]:
     """The last axis times weights [O, K]."""
+    if not is_known(ctx, node, 1):
+        return _dense_of_two(Writer(ctx, node))
     weights = real_numbers(ctx, node, 1)
     bias = real_numbers(ctx, node, 2) if has(node, 2) else _no_bias(weights)
     return [_dense(ctx, node, real_value(ctx, node, 0), weights, bias)]
+
+
+def _dense_of_two(w: Writer) -> Sequence[State]:
+    """With computed weights: the bias is added last."""
+    *lead, depth = w.shape(w.input(0))
+    outputs = w.shape(w.input(1))[0]
+    x = w.reshaped(w.input(0), (math.prod(lead), depth))
+    y = w.apply(FloatMatMul(), x, w.transposed(w.input(1), (1, 0)))
+    if has(w.node, 2):
+        y = w.apply(FloatBinary("add"), y, w.reshaped(w.input(2), (1, outputs)))
+    return w.done(w.reshaped(y, (*lead, outputs)))
 
 
 def matmul(ctx: Context, node: RealNode, op: real.MatMul) -> Sequence[State]:

@@ -32,6 +32,7 @@ from codegen.settle.linear import operands
 from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Real, Request, State
 from codegen.settle.tflite.context import TfliteContext, bounds
+from codegen.settle.tflite.matmul import product_of_two
 from codegen.settle.tflite.records import kind_of
 from codegen.settle.tflite.scales import channel_requant, product_requant
 
@@ -83,7 +84,9 @@ def conv_transpose(ctx: TfliteContext, node: RealNode, op: window.ConvTranspose)
 
 
 def dense(ctx: TfliteContext, node: RealNode, op: real.Dense) -> Sequence[State]:
-    """A product with weights [outputs, depth]."""
+    """A product with weights [outputs, depth], which may be computed where there is no bias."""
+    if len(node.inputs) < 3 and ctx.known(node, 1) is None and len(ctx.real(node.inputs[0]).shape) > 1:
+        return [product_of_two(ctx, node, turned=True)]
     found = _product(ctx, node, 2, 0, (0, 1))
     # LiteRT's kernel for uint8 rounds once, where all others round twice
     mode = "single" if ctx.mode == "tflite" and _is_uint8(ctx, found.x) else ctx.mode

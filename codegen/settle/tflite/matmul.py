@@ -1,4 +1,4 @@
-"""BATCH_MATMUL: products of two computed matrices, or of a computed and a constant one."""
+"""BATCH_MATMUL: products of two computed matrices, or of a computed and a constant one; dense layers of two."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import replace
 from codegen.errors import FormUnsupported
 from codegen.ir.quant import DType
 from codegen.ir.real import RealNode
-from codegen.ops import Broadcast, MatMul
+from codegen.ops import Broadcast, MatMul, Transpose
 from codegen.real import product as real
 from codegen.settle.rule import Family, Rule
-from codegen.settle.states import Request, State
-from codegen.settle.tflite.context import TfliteContext
+from codegen.settle.states import Pending, Request, State
+from codegen.settle.tflite.context import TfliteContext, bounds
 from codegen.settle.tflite.scales import product_requant
 
 _PRODUCTS = ((DType.S8,) * 3, (DType.S16,) * 3, (DType.S16, DType.S8, DType.S16))
@@ -20,6 +20,11 @@ _PRODUCTS = ((DType.S8,) * 3, (DType.S16,) * 3, (DType.S16, DType.S8, DType.S16)
 
 def matmul(ctx: TfliteContext, node: RealNode, op: real.MatMul) -> Sequence[State]:
     """The product; the axes before the last two are broadcast."""
+    return [product_of_two(ctx, node)]
+
+
+def product_of_two(ctx: TfliteContext, node: RealNode, *, turned: bool = False) -> Pending:
+    """The product; the axes before the last two are broadcast, and a right side that is `turned` is [O, K]."""
     sides = [ctx.quantized(node, i) for i in (0, 1)]
     a, b = (side.quant for side in sides)
     lead = ctx.real(node.outputs[0]).shape[:-2]
@@ -30,14 +35,16 @@ def matmul(ctx: TfliteContext, node: RealNode, op: real.MatMul) -> Sequence[Stat
             hint = "int8 by int8 to int8 is supported, int16 by int16 or int8 to int16"
             found = f"a product of {kinds[0].value} by {kinds[1].value} to {kinds[2].value}"
             raise FormUnsupported(found, where=node.where, hint=hint)
-        wide, whole = request.dtype is DType.S16 and ctx.mode == "tflite", (request.dtype.low, request.dtype.high)
+        left, right = (side.value for side in sides)
+        values = (left, ctx.apply(node, Transpose((1, 0)), (right,)) if turned else right)
+        wide, ends = request.dtype is DType.S16 and ctx.mode == "tflite", bounds(request)
         probe = MatMul(a.zero_point, b.zero_point, None, request.dtype, request.quant)
-        reach = 0 if ctx.mode == "tflite" else probe.reach([ctx.type(side.value) for side in sides])
+        reach = 0 if ctx.mode == "tflite" else probe.reach([ctx.type(value) for value in values])
         scales = (ctx.mode, a.scale, b.scale, request.quant, request.dtype)
-        made = replace(probe, requant=product_requant(*scales, whole, wide=wide, reach=reach))
-        return ctx.write(request, made, [_full(ctx, node, side.value, lead) for side in sides])
+        made = replace(probe, requant=product_requant(*scales, ends, wide=wide, reach=reach))
+        return ctx.write(request, made, [_full(ctx, node, value, lead) for value in values])
 
-    return [ctx.waiting(node, write)]
+    return ctx.waiting(node, write)
 
 
 def _full(ctx: TfliteContext, node: RealNode, value: str, lead: tuple[int, ...]) -> str:

@@ -23,7 +23,7 @@ from codegen.ops.requantize import make_requant
 from codegen.real import cumulative, reduce, window
 from codegen.settle.pool import as_rows
 from codegen.settle.rule import Family, Rule
-from codegen.settle.states import Request, State
+from codegen.settle.states import Float, Request, State
 from codegen.settle.tflite.context import TfliteContext, bounds
 from codegen.settle.tflite.movement import with_value
 
@@ -45,8 +45,11 @@ def average_pool(ctx: TfliteContext, node: RealNode, op: window.AveragePool) -> 
 
 
 def max_pool(ctx: TfliteContext, node: RealNode, op: window.MaxPool) -> Sequence[State]:
-    """MAX_POOL_2D, and a clamp where an activation is fused."""
-    x, dtype, (h, w) = ctx.quantized(node, 0), ctx.dtype(node, 0), op.windows
+    """MAX_POOL_2D, of real numbers as well, and a clamp where an activation is fused."""
+    state, (h, w) = ctx.state(node, 0), op.windows
+    if isinstance(state, Float):
+        return [with_value(state, ctx.made(node, MaxPool2D(h, w), (state.value,)))]
+    x, dtype = ctx.quantized(node, 0), ctx.dtype(node, 0)
 
     def write(request: Request) -> str:
         _check_kinds(node, dtype, request)

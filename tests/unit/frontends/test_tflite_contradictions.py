@@ -83,6 +83,22 @@ def test_an_axis_added_where_the_result_has_it_is_read(axis: int, result: tuple[
     assert import_tflite(tmp_path / "m.tflite", mode="tflite").outputs[0].model_shape == result
 
 
+@pytest.mark.parametrize(("asked", "is_read"), [((1, 4, 4, 2), True), ((1, 3, 4, 2), False), ((1, 4, 9, 2), False)])
+def test_a_transposed_convolution_to_the_shape_of_its_result_alone(
+    asked: tuple[int, ...], is_read: bool, tmp_path: Path
+) -> None:
+    model, weights = Model(), np.ones((2, 2, 2, 3), np.float32)
+    x, y = model.input((1, 2, 2, 3), "float32"), model.output((1, 4, 4, 2), "float32")
+    shape = model.const(np.array(asked, np.int32))
+    ways = {"StrideH": 2, "StrideW": 2, "Padding": 1}
+    model.op("TRANSPOSE_CONV", [shape, model.const(weights), x], [y], "TransposeConvOptions", **ways)
+    if not is_read:
+        assert code(model, tmp_path) == "LAM-IMPORT-014"
+        return
+    (tmp_path / "m.tflite").write_bytes(model.bytes())
+    assert import_tflite(tmp_path / "m.tflite", mode="tflite").outputs[0].model_shape == (1, 4, 4, 2)
+
+
 def test_a_variable_with_numbers_in_the_file(tmp_path: Path) -> None:
     """LiteRT refuses it; TFLite Micro clears the numbers."""
     require_module("ai_edge_litert")

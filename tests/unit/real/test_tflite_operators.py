@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import codegen
+from codegen.frontends.tflite.importer import read_ports
 from codegen.frontends.tflite.real import read_real
 from codegen.frontends.tflite.real.translators import TRANSLATORS
 from codegen.real.engine import RealEngine
@@ -39,6 +41,19 @@ def test_an_operator_gives_what_litert_gives(name: str, tmp_path: Path) -> None:
             assert (have.shape, have.dtype) == (want.shape, want.dtype)
             largest = float(np.abs(want.astype(np.float64)).max())
             np.testing.assert_allclose(have, want, rtol=0, atol=1e-5 * largest if want.dtype.kind == "f" else 0)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_float_file_compiles_to_what_litert_gives(name: str, tmp_path: Path) -> None:
+    case = CASES[name]()
+    path = tmp_path / "m.tflite"
+    path.write_bytes(case.data)
+    feeds = {port[0]: x for port, x in zip(read_ports(path)[0], case.inputs, strict=True)}
+    (wanted,) = run_litert(case.data, case.inputs, reference=name not in NO_REFERENCE)
+    for have, want in zip(codegen.run(path, feeds).values(), wanted, strict=True):
+        assert have.shape == want.shape
+        largest = float(np.abs(want.astype(np.float64)).max())
+        np.testing.assert_allclose(have, want, rtol=0, atol=1e-5 * largest if want.dtype.kind == "f" else 0)
 
 
 def test_every_operator_has_a_case() -> None:

@@ -180,6 +180,7 @@ NEWEST: Versions = {
     "SELECT": 4,
     "SELECT_V2": 2,
     "SIGN": 2,
+    "SQRT": 2,
     "SQUARED_DIFFERENCE": 2,
     "SUB": 5,
     "TANH": 3,

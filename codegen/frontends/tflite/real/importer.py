@@ -15,7 +15,7 @@ from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.reader import Model, Tensor, read_model
 from codegen.frontends.tflite.real.context import RealContext
 from codegen.frontends.tflite.real.signal import check_words
-from codegen.frontends.tflite.real.translators import NEWEST, SETTLED, TRANSLATORS
+from codegen.frontends.tflite.real.translators import NEWEST, TRANSLATORS
 from codegen.frontends.tflite.records import real_type, stored_of
 from codegen.frontends.tflite.tensors import free_name
 from codegen.frontends.tflite.walk import ModelWalk
@@ -52,7 +52,7 @@ class RealReader(ModelWalk):
         self._whole = whole
         self._translators = {**TRANSLATORS, **known.tflite}
         self._ctx = RealContext(model.subgraphs, folds_stored=not whole)
-        super().__init__(model, self._ctx, SETTLED | known.tflite.keys() if whole else self._translators, NEWEST)
+        super().__init__(model, self._ctx, self._translators, NEWEST)
 
     def graph(self) -> RealGraph:
         """As much of the model as can be read."""

@@ -14,7 +14,7 @@ from codegen.real.normal import LpNorm
 from codegen.real.reduce import ArgExtremum, Reduce, Softmax
 
 REDUCTIONS: Mapping[str, tuple[str, str]] = {
-    "MEAN": ("Mean", "f"),
+    "MEAN": ("Mean", "fi"),
     "REDUCE_ALL": ("Min", "b"),
     "REDUCE_ANY": ("Max", "b"),
     "REDUCE_MAX": ("Max", "fiu"),

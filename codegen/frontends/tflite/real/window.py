@@ -48,6 +48,9 @@ def transpose_conv(ctx: RealContext, node: TfliteNode) -> None:
     options = node.options_of("TransposeConvOptions")
     shape, w = feature_map(node, ctx.shape(node, 2)), feature_map(node, ctx.shape(node, 1))
     result, padding = feature_map(node, ctx.result(node).shape), int(options.Padding())
+    asked = ctx.int_list(node, 0)
+    if asked != result:
+        raise ShapeMismatch(f"a result of shape {list(asked)}, in the file {list(result)}", where=node.where)
     windows = []
     for i, axis in enumerate("HW"):
         stride, size = node.take(options, f"Stride{axis}"), w[1 + i]

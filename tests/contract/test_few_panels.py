@@ -115,11 +115,13 @@ def test_panels_of_assembly_equal_golden(level: str, bits: int, bounded: bool, t
     equals_golden(panels(bits, bounded=bounded), level, {}, tmp_path, PANELS)
 
 
+@pytest.mark.one_in(2)
 @KINDS
 def test_so_they_do_in_little_code(bits: int, bounded: bool, tmp_path: Path) -> None:
     equals_golden(panels(bits, bounded=bounded), "armv7em", {"LAM_SMALL": "1"}, tmp_path, PANELS)
 
 
+@pytest.mark.one_in(2)
 @KINDS
 def test_their_portable_twins_equal_golden(bits: int, bounded: bool, tmp_path: Path) -> None:
     twins_equal_golden(panels(bits, bounded=bounded), tmp_path, PANELS)
@@ -191,6 +193,7 @@ def test_dense_layers_equal_golden(bits: int, defined: dict[str, str], tmp_path:
     equals_golden(dense(bits), "armv7em", defined, tmp_path, ALONE)
 
 
+@pytest.mark.one_in(2)
 @BITS
 def test_portable_twins_of_dense_layers_equal_golden(bits: int, tmp_path: Path) -> None:
     twins_equal_golden(dense(bits), tmp_path, ALONE)

@@ -43,6 +43,11 @@ MOST = 1.25
 """Times the instructions of weights in bytes with one scale per output."""
 
 
+QUICK_BUILDS = [build for build in BUILDS if build != "avx2-ub" or not AVX512]
+"""Those that gcc does not take minutes for."""
+LARGE = [(256, 64, 32, 1), (128, 64, 32, 16)]
+
+
 @cache
 def cases() -> Graph:
     return graph_of(list(in_modes(packed.grouped)))
@@ -54,11 +59,24 @@ def test_c_equals_golden(level: str, tmp_path: Path) -> None:
     assert differences(cases(), make_project(cases(), tmp_path, level), "gcc", f"-O0 {TRAPS}") == []
 
 
+@pytest.mark.parametrize("build", QUICK_BUILDS)
+def test_a_share_of_c_for_x86_equals_golden(build: str, tmp_path: Path) -> None:
+    """Each build has other cases, and all of them together every case: compilers take long over so many vectors."""
+    share = list(in_modes(packed.grouped))[QUICK_BUILDS.index(build) :: len(QUICK_BUILDS)]
+    check_x86(graph_of(share), build, tmp_path)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("build", BUILDS)
 def test_c_for_x86_equals_golden(build: str, tmp_path: Path) -> None:
+    check_x86(cases(), build, tmp_path)
+
+
+def check_x86(graph: Graph, build: str, folder: Path) -> None:
+    """What the build computes equals golden."""
     compiler, flags = BUILDS[build]
     require_tool(compiler)
-    assert differences(cases(), make_project(cases(), tmp_path, "host"), compiler, flags) == []
+    assert differences(graph, make_project(graph, folder, "host"), compiler, flags) == []
 
 
 @pytest.mark.parametrize("build", sorted({"c99-O1", "avx2-fma"} & set(BUILDS)))
@@ -170,11 +188,11 @@ def test_zero_points_lie_beside_factors_on_x86_where_sums_fit_16_bits() -> None:
     assert {(k.pixels == 1, k.paired) for k in apart} == {(True, True), (True, False), (False, False)}
 
 
-@pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.parametrize(
+    "build", [pytest.param(b, marks=[] if b in QUICK_BUILDS else pytest.mark.slow) for b in BUILDS]
+)
 def test_zero_points_beside_factors_equal_golden(build: str, tmp_path: Path) -> None:
-    compiler, flags = BUILDS[build]
-    require_tool(compiler)
-    assert differences(beside(), make_project(beside(), tmp_path, "host"), compiler, flags) == []
+    check_x86(beside(), build, tmp_path)
 
 
 def dense(numbers: Array, block: int, x: DType = S8) -> NodeOf[Dense]:
@@ -242,6 +260,7 @@ def test_they_take_a_quarter_more_instructions_than_bytes_at_most(chip: str) -> 
     assert groups.weights_bytes <= 0.6 * one.weights_bytes
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", ["groups", "zeros"])
 @pytest.mark.parametrize(
     ("chip", "inputs", "outputs", "block", "rows"),
@@ -272,7 +291,10 @@ def test_many_pixels_keep_to_that(chip: str, inputs: int, outputs: int, block: i
 @pytest.mark.parametrize("kind", ["groups", "zeros"])
 @pytest.mark.parametrize(
     ("inputs", "outputs", "block", "rows"),
-    [(256, 64, 32, 1), (104, 64, 32, 1), pytest.param(128, 64, 32, 16, marks=pytest.mark.slow)],
+    [
+        (104, 64, 32, 1),
+        *(pytest.param(*layer, marks=pytest.mark.slow) for layer in LARGE),
+    ],
 )
 def test_on_x86_they_do_too(inputs: int, outputs: int, block: int, rows: int, kind: str) -> None:
     (_, few), (_, bytes_) = (stepped.counted(published(inputs, outputs, k, block, rows)) for k in (kind, "8 bits"))

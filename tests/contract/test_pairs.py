@@ -89,6 +89,7 @@ def test_every_kind_of_layer_is_among_them(level: str) -> None:
     assert all(f"weights of {view.ins[1].bits} bits" in form.why for view, form in zip(views, forms, strict=True))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kept", ["blocked_run_pairs", "blocked_window_pairs"])
 @pytest.mark.parametrize("level", LEVELS)
 def test_windows_are_read_where_they_lie_or_copied(level: str, kept: str, tmp_path: Path) -> None:
@@ -185,6 +186,7 @@ def test_a_pixel_is_copied_where_outputs_may_lie_over_their_inputs(level: str, t
     assert differences(graph, made, "gcc", f"-O0 {TRAPS}") == []
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("zeros", [False, True])
 @pytest.mark.parametrize("name", IN_PAIRS)
@@ -198,6 +200,7 @@ def test_they_take_a_quarter_more_instructions_than_bytes_at_most(name: str, zer
 ALONE = ("cortex-m4", "cortex-m3", "rv32imc")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("chip", ALONE)
 @pytest.mark.parametrize("zeros", [False, True])
 @pytest.mark.parametrize("name", FEW_OUTPUTS)

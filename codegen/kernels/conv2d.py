@@ -14,7 +14,7 @@ from codegen.ir.op import NodeOf
 from codegen.ir.shape import Window
 from codegen.kernels.common import RequantContext, requant_context, requant_fields
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.planes import UNPACKS, FewWeights, Planes, Unpacked, few_headers, few_weights, filled, plain
+from codegen.kernels.planes import SHORT, UNPACKS, FewWeights, Planes, Unpacked, few_headers, few_weights, filled, plain
 from codegen.kernels.sizes import GroupSizes
 from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D, Dense
@@ -155,20 +155,22 @@ def is_pointwise(op: Conv2D | Dense) -> bool:
     return op.groups == 1 and all(w.size == w.stride == 1 and w.pad_before == w.pad_after == 0 for w in (op.h, op.w))
 
 
-def _fit(node: NodeOf[Conv2D]) -> Fit | None:
+def _fit(node: NodeOf[Conv2D], *, short: bool = False) -> Fit | None:
     sums = weighted(node, apart=True)
     if sums is None:
         return None
-    return _fit_planes(node, sums, few_weights(node.ins[1], sums.weights) if node.op.groups == 1 else None)
+    few = few_weights(node.ins[1], sums.weights) if node.op.groups == 1 else None
+    return _fit_planes(node, sums, few, short=short)
 
 
-def _fit_planes(node: NodeOf[Conv2D], sums: Weighted, few: FewWeights | None) -> Fit:
+def _fit_planes(node: NodeOf[Conv2D], sums: Weighted, few: FewWeights | None, *, short: bool = False) -> Fit:
     """With bytes that outputs share where weights have few bits."""
     k = ConvContext(**conv_literals(node, sums))
     planes = None
     if few:
         shared = node.op.groups == 1
-        planes = few.shared_planes(sums, k.summed) if shared else few.planes(len(sums.weights), groups=node.op.groups)
+        groups = node.op.groups
+        planes = few.shared_planes(sums, k.summed, short=short) if shared else few.planes(k.c_out, groups=groups)
         k = replace(k, planes=planes, skips=_skips(node, sums))
     stored = few.fields_of(planes) if few and planes else (sums.plain_weights(),)
     params = (*_numbers(node, sums, k), *stored)
@@ -246,5 +248,9 @@ CONV2D_UNPACKED_WORDS = (_UNPACKED_WORDS, _UNPACKED_MVE)
 """On chips that read words anywhere; with Helium compilers make vectors of adding zero points of their own to bytes."""
 CONV2D_WINDOW = Kernel("conv2d_window", "conv2d_window.c.j2", "row", (Conv2D,), _fit_window, needs=UNPACKS)
 CONV2D = Kernel("conv2d", "conv2d.c.j2", "row", (Conv2D,), _fit, program_memory=True)
+_SHORT = tuple(
+    replace(CONV2D, make=partial(_fit, short=True), needs=needs, without=without, program_memory=False)
+    for needs, without in SHORT
+)
 
-KERNELS: tuple[Kernel[Any], ...] = (*CONV2D_UNPACKED_WORDS, CONV2D_UNPACKED, CONV2D_WINDOW, CONV2D)
+KERNELS: tuple[Kernel[Any], ...] = (*CONV2D_UNPACKED_WORDS, CONV2D_UNPACKED, CONV2D_WINDOW, *_SHORT, CONV2D)

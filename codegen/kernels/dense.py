@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from codegen.ir.form import Scratch
@@ -10,7 +11,7 @@ from codegen.ir.op import NodeOf
 from codegen.kernels.common import RequantContext, requant_context, requant_fields
 from codegen.kernels.conv2d import is_pointwise
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.planes import UNPACKS, FewWeights, Planes, few_headers, few_weights, filled, plain
+from codegen.kernels.planes import SHORT, UNPACKS, FewWeights, Planes, few_headers, few_weights, filled, plain
 from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
@@ -40,12 +41,12 @@ class DenseContext:
         return self.n_in + self.more
 
 
-def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
+def _fit(node: NodeOf[Conv2D | Dense], *, short: bool = False) -> Fit | None:
     sums = weighted(node, apart=True)
     if sums is None or not is_pointwise(node.op):
         return None
     few = few_weights(node.ins[1], sums.weights)
-    planes = few.shared_planes(sums, node.ins[0].shape[-1]) if few else None
+    planes = few.shared_planes(sums, node.ins[0].shape[-1], short=short) if few else None
     return _fit_planes(node, sums, few, planes)
 
 
@@ -102,5 +103,9 @@ DENSE_SHIFTED: Kernel[Conv2D | Dense] = Kernel("dense_shifted", "dense.c.j2", "p
 DENSE_FILLED: Kernel[Conv2D | Dense] = Kernel(
     "dense_filled", "dense.c.j2", "pixels", (Dense, Conv2D), _fit_filled, needs=UNPACKS
 )
+_SHORT = tuple(
+    replace(DENSE, make=partial(_fit, short=True), needs=needs, without=without, program_memory=False)
+    for needs, without in SHORT
+)
 
-KERNELS: tuple[Kernel[Any], ...] = (DENSE_SHIFTED, DENSE_FILLED, DENSE)
+KERNELS: tuple[Kernel[Any], ...] = (DENSE_SHIFTED, DENSE_FILLED, *_SHORT, DENSE)

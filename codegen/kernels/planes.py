@@ -24,6 +24,10 @@ _VECTOR, _FOUR = 16, 4
 
 _LEAST_OUTPUTS = 4
 """So many have use of the sum of the inputs."""
+_MANY_OUTPUTS = 16
+"""So many have use of it on `SHORT` chips where runs are short."""
+SHORT = tuple((frozenset({core}), frozenset({"mve"})) for core in ("armv7m", "rv32"))
+"""Features that such chips need, and lack: cores that sum one product at a time."""
 _WRITTEN_OUT = 16
 """Loops of no more turns compilers write out, output by output: there a sum of the inputs is in the way."""
 _ELEMENT = 8
@@ -187,9 +191,13 @@ class FewWeights:
             return Planes(self.fields, outputs, turn, 1, own)
         return Planes(self.fields, outputs, 1, -(-outputs // turn), own)
 
-    def shared_planes(self, sums: Weighted, run: int) -> Planes:
-        """The same of outputs that have the same inputs, which are taken in runs, and whose sum they may share."""
-        shares = self.less is not None and len(self.numbers) >= _LEAST_OUTPUTS and run > _WRITTEN_OUT
+    def shared_planes(self, sums: Weighted, run: int, *, short: bool = False) -> Planes:
+        """The same of outputs that have the same inputs, which are taken in runs, and whose sum they may share.
+
+        `short`: many outputs share it of short runs, too.
+        """
+        least = _LEAST_OUTPUTS if run > _WRITTEN_OUT else _MANY_OUTPUTS if short else len(self.numbers) + 1
+        shares = self.less is not None and len(self.numbers) >= least
         fits = sums.wide or (sums.less is not None and sums.fits_unsigned(self.bits))
         return replace(self.planes(len(self.numbers)), totals=shares and fits)
 

@@ -94,15 +94,19 @@ def _is_narrow(node: NodeView) -> bool:
 
 def _is_short(node: NodeView) -> bool:
     """Whether such a one has so few channels and taps, in one column, that compilers write all of bytes out."""
-    kind, y = node.ins[1], node.outs[0]
-    few = _is_wide_depthwise(node) and y.shape[2] == 1 and y.shape[3] < _LEAST_CHANNELS
-    return few and kind.elements <= _TAPS * y.shape[3] and _saved(kind) <= _SPARED
+    if not _is_wide_depthwise(node):
+        return False
+    kind, (_, _, width, channels) = node.ins[1], node.outs[0].shape
+    return width == 1 and channels < _LEAST_CHANNELS and kind.elements <= _TAPS * channels and _saved(kind) <= _SPARED
 
 
 def _is_wide_depthwise(node: NodeView) -> bool:
     """Whether it is a depthwise convolution of 16-bit data by weights of few bits."""
-    op, x, y = node.op, node.ins[0], node.outs[0]
-    if not isinstance(op, Conv2D) or not op.groups == x.shape[3] == y.shape[3] > 1:
+    op = node.op
+    if not isinstance(op, Conv2D):
+        return False
+    x, y = node.ins[0], node.outs[0]
+    if not op.groups == x.shape[3] == y.shape[3] > 1:
         return False
     return node.ins[1].bits > 0 and {x.dtype, y.dtype} == {DType.S16}
 

@@ -23,7 +23,7 @@ from codegen.records import record
 _BYTE = 8
 _TOGETHER = 4
 """Outputs at a time."""
-_TURNS = (4, 2, 1)
+_TURNS = (8, 4, 2, 1)
 _MOST_BLOCK = 1 << 15
 """Inputs of a group whose sum of bytes by bytes fits 32 bits, times a zero point too."""
 

@@ -59,7 +59,7 @@ class LanesGroupsContext(InGroups):
     """Literals of one layer: `n_in` inputs in groups of `size`, outputs in blocks of `block`; `one`: of one pixel.
 
     `pixels` by `vectors` are summed together, `chunk` pixels made at a time.  `bytes`: numbers are; `words`: sums of
-    groups fit 16 bits, of bytes those of inputs; `copied`: inputs are brought to scratch, as they get a sign or lose
+    groups fit 16 bits; `copied`: inputs are brought to scratch, as they get a sign or lose
     it or the last ones are read with others; `paired`: zero points lie beside factors, as their products.
     """
 
@@ -172,7 +172,7 @@ def _context(node: NodeOf[Conv2D | Dense], made: Grouped) -> LanesGroupsContext:
         size=made.block,
         apart=made.less is not None,
         paired=pixels == 1 and _pairs(made) if made.bits else made.less is not None,
-        words=made.fits_halves if made.bits else made.block <= _MOST_PAIRED,
+        words=made.bits > 0 and made.fits_halves,
         copied=(x.dtype is DType.S8) != signed or n_in % step > 0,
         rq=lanes_requant(_SIGNED, made.sums, few=False),
     )

@@ -126,7 +126,7 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     if made is None or made.block % (_STEP if made.bits else _BYTE_STEP) or made.block > _MOST_BLOCK:
         return None
     sums, y = made.sums, node.outs[0].dtype
-    if sums.x not in BYTES or not takes_factors(node.op.requant, y, sums.reach):
+    if sums.x not in BYTES or not takes_factors(node.op.requant, y, sums.reach) or made.block % _size(made):
         return None
     k = _context(node, made)
     size = k.channels * (k.whole * k.steps + k.rest_steps) * 4
@@ -139,6 +139,11 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     scratch = (Scratch("inputs", k.sums_at), Scratch("sums", 4 * k.groups * k.chunk * k.sums))
     why = f"{X86.name}: {k.pixels} pixels x {k.vectors} vectors of 16 channels, {made.said}"
     return Fit(k, params, scratch, why, headers=_COPIED if k.copied else ())
+
+
+def _size(made: Grouped) -> int:
+    """Inputs of a group: larger ones of bytes with zero points are cut, with the same factors."""
+    return min(made.block, _MOST_PAIRED) if not made.bits and made.less is not None else made.block
 
 
 def _byte_fields(made: Grouped) -> tuple[Field, ...]:
@@ -169,7 +174,7 @@ def _context(node: NodeOf[Conv2D | Dense], made: Grouped) -> LanesGroupsContext:
         channels=channels,
         one=y.elements == channels,
         bytes=not made.bits,
-        size=made.block,
+        size=_size(made),
         apart=made.less is not None,
         paired=pixels == 1 and _pairs(made) if made.bits else made.less is not None,
         words=made.bits > 0 and made.fits_halves,
@@ -207,10 +212,10 @@ def _pairs(made: Grouped) -> bool:
 
 def _factors(made: Grouped, k: LanesGroupsContext) -> Array:
     """The factors, and beside each its zero point times it, where these lie there."""
-    factors = _by_blocks(made.factors, k)
+    factors = _by_blocks(_cut(made, made.factors, k), k)
     if k.paired and made.less is not None:
         less = -made.less if k.bytes else made.less - _HALF
-        factors = np.stack([factors, _by_blocks(less * made.factors, k)], axis=1).reshape(-1)
+        factors = np.stack([factors, _by_blocks(_cut(made, less * made.factors, k), k)], axis=1).reshape(-1)
     return factors.astype(np.int16)
 
 
@@ -218,6 +223,11 @@ def _less_fields(made: Grouped, k: LanesGroupsContext) -> tuple[Field, ...]:
     if made.less is None or k.paired:
         return ()
     return (Field("w_shift", _by_blocks(made.less - _HALF, k).astype(np.int8), about=_STORED_LESS),)
+
+
+def _cut(made: Grouped, groups: Array, k: LanesGroupsContext) -> Array:
+    """What is said of each group, [channels, groups], of those that are cut from it."""
+    return groups.repeat(made.block // k.size, axis=1)[:, : k.groups]
 
 
 def _by_blocks(groups: Array, k: LanesGroupsContext) -> Array:

@@ -3,8 +3,9 @@
     python benchmarks/groups.py [--chips cortex-m4 rv32imc] [--layers 512x512 256x64] [--block 32] [--rows 16] [--json]
 
 Layers of `--rows` pixels, of int8 activations: `8 bits` has a scale per output; `4 bits` too; `groups` has 4 bits and
-a scale for each `--block` inputs, `zeros` a zero point as well; `8-bit groups` and `8-bit zeros` have 8 bits.  Counts are exact and repeat with the same compiler;
-`host` is this machine, whose instructions are counted one by one (x86-64 and Linux).
+a scale for each `--block` inputs, `zeros` a zero point as well; `8-bit groups` and `8-bit zeros` have 8 bits.  Counts
+are exact and repeat with the same compiler; `host` is this machine, whose instructions are counted one by one (x86-64
+and Linux).
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from codegen.records import record
 _BYTE = 8
 _TOGETHER = 4
 """Outputs at a time."""
-_TURNS = (4, 2, 1)
+_TURNS = (8, 4, 2, 1)
 _MOST_BLOCK = 1 << 15
 """Inputs of a group whose sum of bytes by bytes fits 32 bits, times a zero point too."""
 
@@ -97,9 +97,18 @@ class GroupBytesContext(InGroups):
         """Those that go together."""
         return self.n_out // _TOGETHER * _TOGETHER
 
+    @property
+    def left(self) -> int:
+        """Those behind them."""
+        return self.n_out - self.full
+
     def turn_of(self, inputs: int) -> int:
         """Of so many inputs those of a turn of the loop."""
         return next(turn for turn in _TURNS if inputs % turn == 0)
+
+    def weight_at(self, index: int, output: int, count: int) -> int:
+        """The place of an output's weight of an input, of `count` outputs' in turn."""
+        return index * count + output
 
 
 def _fit_bytes(node: NodeOf[Conv2D | Dense]) -> Fit | None:

@@ -119,9 +119,7 @@ def test_each_level_has_a_kernel_for_bytes(level: str, kind: str) -> None:
     ("chip", "block", "rows"),
     [("cortex-m4", 16, 1), ("cortex-m4", 32, 5), ("cortex-m55", 16, 1), ("cortex-m55", 32, 4), ("rv32imc", 32, 1)],
 )
-def test_bytes_with_a_scale_per_group_take_half_as_much_again_at_most(
-    chip: str, block: int, rows: int, kind: str
-) -> None:
+def test_bytes_in_groups_take_half_as_much_again_at_most(chip: str, block: int, rows: int, kind: str) -> None:
     target = load_target(chip)
     assert target.toolchain
     assert target.board

@@ -59,7 +59,7 @@ class LanesGroupsContext(InGroups):
     """Literals of one layer: `n_in` inputs in groups of `size`, outputs in blocks of `block`; `one`: of one pixel.
 
     `pixels` by `vectors` are summed together, `chunk` pixels made at a time.  `bytes`: numbers are; `words`: sums of
-    groups fit 16 bits, of bytes those of inputs; `copied`: inputs are brought to scratch, as they get a sign or lose
+    groups fit 16 bits; `copied`: inputs are brought to scratch, as they get a sign or lose
     it or the last ones are read with others; `paired`: zero points lie beside factors, as their products.
     """
 
@@ -126,7 +126,7 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     if made is None or made.block % (_STEP if made.bits else _BYTE_STEP) or made.block > _MOST_BLOCK:
         return None
     sums, y = made.sums, node.outs[0].dtype
-    if sums.x not in BYTES or not takes_factors(node.op.requant, y, sums.reach):
+    if sums.x not in BYTES or not takes_factors(node.op.requant, y, sums.reach) or made.block % _size(made):
         return None
     k = _context(node, made)
     size = k.channels * (k.whole * k.steps + k.rest_steps) * 4
@@ -139,6 +139,11 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     scratch = (Scratch("inputs", k.sums_at), Scratch("sums", 4 * k.groups * k.chunk * k.sums))
     why = f"{X86.name}: {k.pixels} pixels x {k.vectors} vectors of 16 channels, {made.said}"
     return Fit(k, params, scratch, why, headers=_COPIED if k.copied else ())
+
+
+def _size(made: Grouped) -> int:
+    """Inputs of a group: larger ones of bytes with zero points are cut, with the same factors."""
+    return min(made.block, _MOST_PAIRED) if not made.bits and made.less is not None else made.block
 
 
 def _byte_fields(made: Grouped) -> tuple[Field, ...]:
@@ -169,10 +174,10 @@ def _context(node: NodeOf[Conv2D | Dense], made: Grouped) -> LanesGroupsContext:
         channels=channels,
         one=y.elements == channels,
         bytes=not made.bits,
-        size=made.block,
+        size=_size(made),
         apart=made.less is not None,
         paired=pixels == 1 and _pairs(made) if made.bits else made.less is not None,
-        words=made.fits_halves if made.bits else made.block <= _MOST_PAIRED,
+        words=made.bits > 0 and made.fits_halves,
         copied=(x.dtype is DType.S8) != signed or n_in % step > 0,
         rq=lanes_requant(_SIGNED, made.sums, few=False),
     )
@@ -207,10 +212,10 @@ def _pairs(made: Grouped) -> bool:
 
 def _factors(made: Grouped, k: LanesGroupsContext) -> Array:
     """The factors, and beside each its zero point times it, where these lie there."""
-    factors = _by_blocks(made.factors, k)
+    factors = _by_blocks(_cut(made, made.factors, k), k)
     if k.paired and made.less is not None:
         less = -made.less if k.bytes else made.less - _HALF
-        factors = np.stack([factors, _by_blocks(less * made.factors, k)], axis=1).reshape(-1)
+        factors = np.stack([factors, _by_blocks(_cut(made, less * made.factors, k), k)], axis=1).reshape(-1)
     return factors.astype(np.int16)
 
 
@@ -218,6 +223,11 @@ def _less_fields(made: Grouped, k: LanesGroupsContext) -> tuple[Field, ...]:
     if made.less is None or k.paired:
         return ()
     return (Field("w_shift", _by_blocks(made.less - _HALF, k).astype(np.int8), about=_STORED_LESS),)
+
+
+def _cut(made: Grouped, groups: Array, k: LanesGroupsContext) -> Array:
+    """What is said of each group, [channels, groups], of those that are cut from it."""
+    return groups.repeat(made.block // k.size, axis=1)[:, : k.groups]
 
 
 def _by_blocks(groups: Array, k: LanesGroupsContext) -> Array:

@@ -14,7 +14,7 @@
  *
  * Bytes lie for each block, each group, each four inputs as [channel][4].  Of one pixel inputs are uint8, 128 more than int8, which
  * the bias has in it, and weights int8, which products read where they lie.  Of several it is the other way round.  Zero points
- * always lie beside factors, with the opposite sign, as sums of inputs have it.
+ * always lie beside factors, with the opposite sign, as sums of inputs have it, which fit 16 bits.
  */
 #ifndef LAM_LANES_GROUPS_H
 #define LAM_LANES_GROUPS_H
@@ -36,7 +36,7 @@
  *   rest             eights, or fours, of inputs of one more group, or 0
  *   apart            whether groups have zero points that sums begin with
  *   paired           whether they have those that lie beside factors: of one pixel, or of bytes
- *   words            whether sums of groups fit 16 bits, of bytes those of inputs
+ *   words            whether sums of groups fit 16 bits; not asked of bytes
  *   bytes            whether weights are
  */
 typedef struct lam_lanes_groups {
@@ -307,8 +307,7 @@ static inline LAM_LANES_ALWAYS void lam_lanes_groups_bytes(lam_lanes_groups s, l
             total[p][v] = lam_lanes_add(total[p][v], lam_lanes_mul(sum[p][v], factor));
             if (s.paired) {
                 const lam_lanes_v inputs = lam_lanes_splat(from.begin[p * lam_lanes_groups_count(s)]);
-                total[p][v] = s.words ? lam_lanes_add_scaled(total[p][v], lam_lanes_up(inputs, 16), both, 1)
-                                      : lam_lanes_add(total[p][v], lam_lanes_mul(lam_lanes_sra(both, lam_lanes_splat(16)), inputs));
+                total[p][v] = lam_lanes_add_scaled(total[p][v], lam_lanes_up(inputs, 16), both, 1);
             }
         }
     }

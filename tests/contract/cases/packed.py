@@ -91,10 +91,8 @@ def grouped(mode: Mode) -> Iterator[Case]:
             (4, 2, 32, 6, 16),
             (8, 1, 104, 20, 32),
             (8, 2, 48, 7, 16),
-            (8, 9, 64, 18, 32),
-            (8, 5, 152, 17, 128),
-            (8, 3, 88, 9, 8),
-            (8, 16, 32, 1, 16),
+            (8, 9, 64, 17, 32),
+            (8, 3, 88, 1, 8),
         )
     for bits, pixels, n_in, n_out, block in shapes:
         dtype = U8 if n_in in (60, 72, 88) or (n_out, mode) == (20, "tflite") else S8

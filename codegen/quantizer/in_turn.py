@@ -61,7 +61,7 @@ class Turns:
     def samples_for(self, work: float) -> int:
         """With how many samples of each kind all looks take so much work, of which a product of a weight is one."""
         looks = 1 + sum(len(_tried(spec)) for _, spec in self._open())
-        return int(work / (2 * looks * work_of(self.places.graph)))
+        return int(work / (2 * looks * max(work_of(self.places.graph), 1)))
 
     def ranges(self, look: Look) -> dict[str, Range]:
         """The ranges that the network is better with, by tensor."""

@@ -41,7 +41,9 @@ def _run(running: Running, called: Mapping[str, str], feeds: Mapping[str, Array]
     """The tensors of one sample after the other; `called` tells what the network that runs calls them."""
     for index, arrays in enumerate(zip(*feeds.values(), strict=True)):
         found = dict(running.tensors(dict(zip(feeds, arrays, strict=True))))
-        _write({name: found[other] for name, other in called.items()}, {name: a[index] for name, a in into.items()})
+        _write(
+            {name: found[other] for name, other in called.items()}, {name: a[index, ...] for name, a in into.items()}
+        )
 
 
 def _write(found: Mapping[str, Array], into: Mapping[str, Array]) -> None:

@@ -53,7 +53,14 @@ def clip(ctx: TfliteContext, node: RealNode, op: real.Clip) -> Sequence[State]:
     if ctx.mode == "tflite" and (op.low, op.high) == (0.0, 6.0) and ctx.dtype(node, 0) in (*EIGHT_BIT, DType.S16):
         # TFLite Micro bounds the integers as they are, and takes the scales for equal
         low, high = clamp_range(0.0, 6.0, x.quant, ctx.dtype(node, 0))
-        return [ctx.waiting(node, lambda request: ctx.write(request, Clamp(low, high), (x.value,)))]
+
+        def bound(request: Request) -> str:
+            if request.quant != x.quant:
+                told = "its input and its result have two scales, which TFLite Micro takes for one"
+                ctx.note(f"RELU6 '{request.name}': {told}; --requant single brings one to the other, as LiteRT does")
+            return ctx.write(request, Clamp(low, high), (x.value,))
+
+        return [ctx.waiting(node, bound)]
 
     def write(request: Request) -> str:
         factor, ends = x.quant.scale / request.quant.scale, clamp_range(op.low, op.high, request.quant, request.dtype)

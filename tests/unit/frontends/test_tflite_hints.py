@@ -81,3 +81,13 @@ def test_a_function_of_8_bit_numbers_does_not_promise_more_in_another_mode(name:
     model.op(name, [model.input((1, 8), "int16", 0.1)], [model.output((1, 8), "int16", 0.1)])
     (found,) = refused(model, tmp_path)
     assert found.text().endswith(f"{name} of s16 and s16 (8-bit numbers are supported)")
+
+
+@pytest.mark.parametrize(("scale", "told"), [(0.05, 0), (0.025, 1)])
+def test_a_relu6_between_two_scales_is_told_of(scale: float, told: int, tmp_path: Path) -> None:
+    model = Model()
+    x, y = model.input((1, 3), "int8", 0.05), model.output((1, 3), "int8", scale)
+    model.op("RELU6", [x], [y])
+    (tmp_path / "m.tflite").write_bytes(model.bytes())
+    notes = import_tflite(tmp_path / "m.tflite", mode="tflite").notes
+    assert sum("--requant single" in note for note in notes) == told

@@ -34,7 +34,7 @@ class Net(Model):
 
     def read(self, variable: int | None = None, **other: object) -> int:
         shape, kind = other.get("shape", self.shape), other.get("kind", self.kind)
-        meaning = () if kind == "float32" else MEANING
+        meaning = () if kind == "bool" else MEANING
         found = self.tensor(shape, kind, *meaning)  # type: ignore[arg-type]
         self.op("READ_VARIABLE", [self.v if variable is None else variable], [found])
         return found
@@ -120,12 +120,12 @@ def test_what_is_read_and_given_out_as_it_is_has_memory_of_its_own(tmp_path: Pat
     assert graph.outputs[0].value not in graph.source_values
 
 
-def float_variable(net: Net) -> None:
-    real = net.tensor((1, 3), "float32")
-    net.op("DEQUANTIZE", [net.x], [real])
+def variable_of_flags(net: Net) -> None:
+    flags = net.tensor((1, 3), "bool")
+    net.op("GREATER", [net.x, net.x], [flags])
     net.give(net.x)
-    net.read(kind="float32")
-    net.assign(real)
+    net.read(kind="bool")
+    net.assign(flags)
 
 
 def read_in_another_shape(net: Net) -> None:
@@ -175,7 +175,7 @@ def svdf_without_a_variable(net: Net) -> None:
 
 
 REFUSED: tuple[tuple[Callable[[Net], None], str], ...] = (
-    (float_variable, "a variable of type float32"),
+    (variable_of_flags, "a variable of type bool"),
     (read_in_another_shape, r"begins as int8\[1, 3\] and is read as int8\[3, 1\]"),
     (assigned_in_another_shape, r"'v' is s8\[1, 3\], assigned is s8\[3\]"),
     (never_assigned, "nothing assigns the variable 'v'"),

@@ -62,7 +62,12 @@ def _end(start: int, count: int, step: int, size: int) -> int:
 
 
 def pad(place: Place, op: Pad) -> None:
-    """Pad."""
+    """Pad; elements mirrored with the edge among them, of which ONNX has no mode, are picked again."""
+    if op.mode == "symmetric":
+        sizes = zip(place.type(0).shape, op.before, op.after, strict=True)
+        again = (np.pad(np.arange(size), ends, mode="symmetric") for size, *ends in sizes)
+        pick(place, Pick(tuple(tuple(places.tolist()) for places in again)))
+        return
     pads = place.const((*op.before, *op.after), "pads")
     if op.mode == "wrap":
         place.writing.since(19)

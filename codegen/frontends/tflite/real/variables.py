@@ -25,7 +25,7 @@ from codegen.ir.real import RealValue
 from codegen.settle.builder import check_size
 from codegen.settle.tflite.records import DTYPES, kind_of
 
-_KINDS = ("int8", "uint8", "int16", "int32")
+_KINDS = ("float32", "int8", "uint8", "int16", "int32")
 
 
 def var_handle(ctx: RealContext, node: TfliteNode) -> None:

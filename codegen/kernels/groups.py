@@ -123,7 +123,7 @@ def grouped(node: NodeOf[Conv2D | Dense], *, wide: bool = False) -> Grouped | No
     if not bits and node.ins[1].apart:
         numbers, less = _apart(numbers, block, node.ins[1].bits)
         bits = packed_bits(numbers, max(PACKED_BITS))
-    if not _are_bytes(numbers):
+    if not _are_bytes(numbers) and np.abs(numbers).max() <= DType.U8.high:  # bytes less a zero point
         numbers, less = _apart(numbers, block, _BYTE)
     return Grouped(sums, block, numbers, factors, bits, less) if _are_bytes(numbers) else None
 

@@ -64,7 +64,8 @@ def make_project(graph: Graph, folder: Path, isa: str, tools: Toolkit = HOUSE) -
 def over_inputs(plan: Plan) -> Plan:
     """The plan with outputs over inputs of their nodes where that is claimed to be right, as far over them as may be.
 
-    Those of nodes that are a network by themselves, as cases that stand side by side are.
+    Those of nodes that are a network by themselves, as cases that stand side by side are.  A plan may have an output
+    some way before its input, too: some lie 8 or 16 bytes before it.
     """
     storage, end = dict(plan.storage), plan.arena_bytes
     inputs, outputs = {face.value for face in plan.graph.inputs}, set(plan.graph.output_values)
@@ -80,8 +81,9 @@ def over_inputs(plan: Plan) -> Plan:
         x, y = storage[node.inputs[i]], storage[node.outputs[0]]
         end = -(-end // plan.arena_align) * plan.arena_align
         storage[node.outputs[0]] = replace(y, offset=end)
-        storage[node.inputs[i]] = replace(x, offset=end + max(0, y.bytes - x.bytes))
-        end += max(x.bytes, y.bytes)
+        before = index % 3 * plan.arena_align
+        storage[node.inputs[i]] = replace(x, offset=end + max(0, y.bytes - x.bytes) + before)
+        end += max(x.bytes, y.bytes) + before
     return replace(plan, storage=storage, arena_bytes=end)
 
 

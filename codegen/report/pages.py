@@ -166,7 +166,7 @@ def _tflite() -> str:
         f"TFLite: {', '.join(f'`{name}`' for name in own)}\n\n"
         f"Custom operators, TFLite Micro's for sound ([audio.md](audio.md)): {', '.join(f'`{n}`' for n in sounds)}\n\n"
         f"Custom operators of detectors ([tflite.md](tflite.md#detections)): {', '.join(f'`{n}`' for n in others)}\n\n"
-        f"Without a scale, of real numbers or int32 ([float.md](float.md)): {', '.join(f'`{n}`' for n in real)}\n\n"
+        f"Of real numbers, int32 or bool ([float.md](float.md)): {', '.join(f'`{n}`' for n in real)}\n\n"
         f"On constants alone: {', '.join(f'`{name}`' for name in folded)}"
     )
 

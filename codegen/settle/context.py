@@ -109,7 +109,7 @@ class Context:
 
     def real_only(self, node: RealNode) -> CompileError:
         """Why a form that integers do not have is refused, as an error to raise."""
-        hint = "it is read when its inputs are constants only"
+        hint = "integers have no form of it: it is read of real numbers, or of constants"
         return FormUnsupported(f"{node.op_type} of a computed tensor", where=node.where, hint=hint)
 
     def shape(self, state: State) -> tuple[int, ...]:

@@ -82,9 +82,10 @@ def test_some_run_there(chip: str, made_for: str, tmp_path: Path) -> None:
     assert ran(build_graph(some_cases()), chip, made_for, tmp_path) == 0
 
 
+@pytest.mark.parametrize("share", [2, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("chip", "made_for"), [("aarch64", "host"), ("aarch64-dot", "aarch64")])
-def test_weights_of_4_bits_run_there(chip: str, made_for: str, tmp_path: Path) -> None:
-    graph = build_graph([*in_one_mode(few_cases())[::2], *in_one_mode(own_cases())[1::4]])
+def test_weights_of_4_bits_run_there(chip: str, made_for: str, share: int, tmp_path: Path) -> None:
+    graph = build_graph([*in_one_mode(few_cases())[::share], *in_one_mode(own_cases())[1 :: 2 * share]])
     assert ran(packing(graph), chip, made_for, tmp_path) == 0
 
 

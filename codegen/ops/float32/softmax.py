@@ -57,9 +57,12 @@ class FloatSoftmax:
         """Row by row along pixels or channels."""
         return SAME_ROW if self.axis >= len(ins[0].shape) - 2 else WHOLE
 
+    def in_place(self, index: int, ins: Types, outs: Types) -> bool:
+        """Along the last axis, one after another; along another one a column's results would meet the next column."""
+        return self.axis == len(ins[0].shape) - 1
+
     infer = infer_f32
     macs = no_macs
-    in_place = in_place_when_equal
     in_layout = moved_axis
 
 

@@ -56,8 +56,8 @@ def clip(ctx: TfliteContext, node: RealNode, op: real.Clip) -> Sequence[State]:
 
         def bound(request: Request) -> str:
             if request.quant != x.quant:
-                told = "its input and its result have two scales, which TFLite Micro takes for one"
-                ctx.note(f"RELU6 '{request.name}': {told}; --requant single brings one to the other, as LiteRT does")
+                told = "its input and its result differ in scale or zero point, which TFLite Micro takes for equal"
+                ctx.note(f"RELU6 '{request.name}': {told}; --requant single converts, as LiteRT does")
             return ctx.write(request, Clamp(low, high), (x.value,))
 
         return [ctx.waiting(node, bound)]

@@ -106,10 +106,10 @@ class Op(Protocol):
         ...
 
     def in_place(self, index: int, ins: Sequence[TensorType], outs: Sequence[TensorType]) -> bool:
-        """Whether element i of input `index` is read before element i of the output is written, and sizes agree.
+        """Whether all elements up to i of input `index` are read before the output's i is written, and sizes agree.
 
-        Or sizes do not, row r of the output is made of row r of the input, and may lie over it where it neither begins
-        nor ends behind it.
+        The output may begin before the input.  Or sizes do not agree, row r of the output is made of row r of the
+        input, and may lie over it where it neither begins nor ends behind it.
         Of several outputs, all but the first are what states become: it is then the one that takes the input's place.
         """
         ...

@@ -111,7 +111,7 @@ class AttributeBad(CompileError):
     """An attribute has the wrong type or a value out of range, or a required one is missing."""
 
     code = "LAM-IMPORT-013"
-    hint = "see the operator's page in the ONNX documentation"
+    hint = "see what the documentation of ONNX or TFLite says of the operator"
 
 
 class ShapeMismatch(CompileError):

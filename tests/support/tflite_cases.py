@@ -497,6 +497,31 @@ def gather(d: Draw) -> Drawn:
     return d.case()
 
 
+def gather_of_batches(d: Draw) -> Drawn:
+    """Positions of their own for each entry of the first axes, known or computed."""
+    shape = d.shape(d.size(2, 4))
+    axis = d.size(1, len(shape) - 1)
+    batch = d.size(1, axis)
+    places = (*shape[:batch], *(d.size(1, 3) for _ in range(d.size(0, 2))))
+    x, y_shape = d.x(shape), (*shape[:axis], *places[batch:], *shape[axis + 1 :])
+    picks = [d.rng.integers(0, shape[axis], places).astype(np.int32) for _ in range(4)]
+    known = d.flag()
+    p = d.const(picks[0]) if known else d.input(places, "int32")
+    d.op("GATHER", [x, p], [d.like(x, y_shape)], "GatherOptions", Axis=axis, BatchDims=batch)
+    return d.case() if known else Drawn(d.bytes(), tuple((d.ints(shape), pick) for pick in picks))
+
+
+def reverse_sequence(d: Draw) -> Drawn:
+    """Lengths come in, from 0 to all."""
+    shape = d.shape(d.size(2, 4))
+    time, batch = d.rng.permutation(len(shape))[:2].tolist()
+    x, p = d.x(shape), d.input((shape[batch],), "int32")
+    told = {"SeqDim": time, "BatchDim": batch}
+    d.op("REVERSE_SEQUENCE", [x, p], [d.like(x, shape)], "ReverseSequenceOptions", **told)
+    lengths = [d.rng.integers(0, shape[time] + 1, shape[batch]).astype(np.int32) for _ in range(4)]
+    return Drawn(d.bytes(), tuple((d.ints(shape), n) for n in lengths))
+
+
 def gather_nd(d: Draw) -> Drawn:
     shape = d.shape(d.size(2, 4))
     depth, count = d.size(1, len(shape)), d.size(1, 5)
@@ -1048,6 +1073,8 @@ MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
     "PACK": (pack, S8),
     "UNPACK": (unpack, S8),
     "GATHER": (gather, S8),
+    "GATHER_OF_BATCHES": (gather_of_batches, S8),
+    "REVERSE_SEQUENCE": (reverse_sequence, ("uint8", "int16")),
     "BATCH_MATMUL": (batch_matmul, BOTH),
     "BATCH_MATMUL_8": (partial(batch_matmul, right="int8"), S16),
     "BATCH_TO_SPACE_ND": (batch_to_space, S8),
@@ -1111,6 +1138,7 @@ _WHOLE = {"ABS_WHOLE", "ADD_WHOLE", "FLOOR_DIV", "FLOOR_MOD", "NEG_WHOLE"}
 LITERT_ONLY = {
     "TOPK_V2",
     "ONE_HOT",
+    "REVERSE_SEQUENCE",
     "STRIDED_SLICE_OFFSET",
     "CONV_2D_IN_BLOCKS",
     "DEPTHWISE_CONV_2D_IN_BLOCKS",

@@ -95,6 +95,32 @@ def _depthwise(out: Shape, **fields: Any) -> RealCase:
     return one("DEPTHWISE_CONV_2D", ins, out, options="DepthwiseConv2DOptions", DepthMultiplier=2, **fields)
 
 
+def _conv3d(out: Shape, **fields: Any) -> RealCase:
+    ins = [reals(1, 4, 6, 5, 3), Const(reals(2, 3, 2, 3, 4, seed=2)), Const(reals(4, seed=3))]
+    return one("CONV_3D", ins, out, options="Conv3DOptions", **fields)
+
+
+def _conv3d_transposed(out: Shape, padding: int) -> RealCase:
+    ins = [ints(*out), Const(reals(2, 3, 2, 4, 3, seed=2)), reals(1, 2, 3, 4, 3), Const(reals(4, seed=3))]
+    fields = {"Padding": padding, "StrideD": 1, "StrideH": 2, "StrideW": 2}
+    return one("CONV_3D_TRANSPOSE", ins, out, options="Conv3DOptions", **fields)
+
+
+def _gathered(shape: Shape, places: Shape, out: Shape, axis: int, batch: int) -> RealCase:
+    ins = [reals(*shape), whole(*places, low=0, high=shape[axis])]
+    return one("GATHER", ins, out, options="GatherOptions", Axis=axis, BatchDims=batch)
+
+
+def _reversed(shape: Shape, time: int, batch: int) -> RealCase:
+    ins = [reals(*shape), whole(shape[batch], low=0, high=shape[time] + 1)]
+    return one("REVERSE_SEQUENCE", ins, shape, options="ReverseSequenceOptions", SeqDim=time, BatchDim=batch)
+
+
+def _scattered() -> RealCase:
+    """Two of the four rows at one place: their sum."""
+    return one("SCATTER_ND", [ints([2], [0], [2], [4]), reals(4, 3), ints(6, 3)], (6, 3))
+
+
 def _pool(op: str, out: Shape, **fields: Any) -> RealCase:
     return one(op, [reals(1, 7, 8, 4)], out, options="Pool2DOptions", **fields)
 
@@ -169,6 +195,14 @@ CASES: Mapping[str, Callable[[], RealCase]] = {
     "GELU": partial(_unary, "GELU", options="GeluOptions", Approximate=False),
     "GELU tanh": partial(_unary, "GELU", options="GeluOptions", Approximate=True),
     "LEAKY_RELU": partial(_unary, "LEAKY_RELU", options="LeakyReluOptions", Alpha=0.3),
+    "LOCAL_RESPONSE_NORMALIZATION": partial(
+        *(_unary, "LOCAL_RESPONSE_NORMALIZATION"),
+        options="LocalResponseNormalizationOptions",
+        Radius=1,
+        Bias=1.5,
+        Alpha=0.3,
+        Beta=0.7,
+    ),
     "SOFTMAX": partial(_unary, "SOFTMAX", options="SoftmaxOptions", Beta=1.0),
     "SOFTMAX beta": partial(_unary, "SOFTMAX", options="SoftmaxOptions", Beta=0.7),
     **{op: partial(_binary, op, options=f"{op.title()}Options") for op in ("ADD", "SUB", "MUL", "DIV")},
@@ -198,6 +232,10 @@ CASES: Mapping[str, Callable[[], RealCase]] = {
     "CONV_2D dilated": partial(_conv, (1, 3, 7, 6), Padding=_VALID, DilationHFactor=2, **_STEP1),
     "DEPTHWISE_CONV_2D same": partial(_depthwise, (1, 4, 4, 8), Padding=_SAME, **_STEP2),
     "DEPTHWISE_CONV_2D valid": partial(_depthwise, (1, 5, 7, 8), Padding=_VALID, FusedActivationFunction=1, **_STEP1),
+    "CONV_3D same": partial(_conv3d, (1, 2, 3, 3, 4), Padding=_SAME, StrideD=2, FusedActivationFunction=1, **_STEP2),
+    "CONV_3D dilated": partial(_conv3d, (1, 3, 2, 4, 4), Padding=_VALID, DilationHFactor=2, StrideD=1, **_STEP1),
+    "CONV_3D_TRANSPOSE same": partial(_conv3d_transposed, (1, 2, 6, 8, 4), _SAME),
+    "CONV_3D_TRANSPOSE valid": partial(_conv3d_transposed, (1, 3, 7, 8, 4), _VALID),
     "TRANSPOSE_CONV same": partial(_transposed, (1, 8, 10, 3), _SAME),
     "TRANSPOSE_CONV valid": partial(_transposed, (1, 9, 10, 3), _VALID),
     "AVERAGE_POOL_2D": partial(_pool, "AVERAGE_POOL_2D", (1, 4, 4, 4), Padding=_SAME, **_STEP2, **_WINDOW),
@@ -278,12 +316,22 @@ CASES: Mapping[str, Callable[[], RealCase]] = {
     "GATHER computed": lambda: one(
         "GATHER", [reals(4, 6), whole(3, low=0, high=4)], (3, 6), options="GatherOptions", Axis=0
     ),
+    "GATHER of batches": partial(_gathered, (2, 5, 3), (2, 4), (2, 4, 3), 1, 1),
+    "GATHER of batches, an axis between": partial(_gathered, (2, 3, 5, 4), (2, 6), (2, 3, 6, 4), 2, 1),
+    "GATHER of two axes of batches": partial(_gathered, (2, 3, 5), (2, 3, 2, 2), (2, 3, 2, 2), -1, 2),
+    "SCATTER_ND": _scattered,
+    "SCATTER_ND computed": lambda: one(
+        "SCATTER_ND", [whole(3, 2, low=0, high=4), reals(3, 5), ints(4, 4, 5)], (4, 4, 5)
+    ),
     "GATHER_ND": lambda: one("GATHER_ND", [reals(4, 6, 2), ints([0, 3], [2, 5])], (2, 2)),
     "GATHER_ND computed": lambda: one("GATHER_ND", [reals(4, 6, 2), whole(3, 2, low=0, high=4)], (3, 2)),
     "EMBEDDING_LOOKUP": lambda: one("EMBEDDING_LOOKUP", [whole(3, low=0, high=4), Const(reals(4, 6))], (3, 6)),
     "TILE": lambda: one("TILE", [reals(4, 6), ints(2, 3)], (8, 18)),
     "BROADCAST_TO": lambda: one("BROADCAST_TO", [reals(4, 1), ints(2, 4, 3)], (2, 4, 3), version=2),
     "FILL": lambda: one("FILL", [ints(2, 3), reals()], (2, 3)),
+    "REVERSE_SEQUENCE": partial(_reversed, (3, 5, 2), 1, 0),
+    "REVERSE_SEQUENCE first": partial(_reversed, (5, 3), 0, 1),
+    "REVERSE_SEQUENCE behind": partial(_reversed, (2, 3, 4, 2), 2, 0),
     "REVERSE_V2": lambda: one("REVERSE_V2", [reals(4, 6), ints(1)], (4, 6)),
     "DEPTH_TO_SPACE": lambda: one(
         "DEPTH_TO_SPACE", [reals(1, 2, 3, 8)], (1, 4, 6, 2), options="DepthToSpaceOptions", BlockSize=2

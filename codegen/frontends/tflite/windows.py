@@ -42,12 +42,19 @@ def feature_map(node: TfliteNode, shape: tuple[int, ...]) -> tuple[int, ...]:
     return shape
 
 
+def volume(node: TfliteNode, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape [N, D, H, W, C]; LAM-IMPORT-014 for another number of axes."""
+    if len(shape) != 5:
+        raise ShapeMismatch(f"a tensor of shape {list(shape)} where [N, D, H, W, C] is expected", where=node.where)
+    return shape
+
+
 def kernel_windows(
-    node: TfliteNode, options: Any, shape: tuple[int, ...], kernel: tuple[int, ...]
-) -> tuple[Window, Window]:
-    """The windows of a convolution over the rows and columns of a map."""
+    node: TfliteNode, options: Any, shape: tuple[int, ...], kernel: tuple[int, ...], axes: str = "HW"
+) -> tuple[Window, ...]:
+    """The windows of a convolution over the rows and columns of a map, over `axes` as the options call them."""
     padding = int(options.Padding())
-    h, w = (
+    found = tuple(
         read_window(
             node,
             padding,
@@ -56,9 +63,10 @@ def kernel_windows(
             node.take(options, f"Dilation{axis}Factor"),
             shape[1 + i],
         )
-        for i, axis in enumerate("HW")
+        for i, axis in enumerate(axes)
     )
-    return (h, w) if node.spread is None else (spread_window(node.spread, 0, h), spread_window(node.spread, 1, w))
+    spread = node.spread
+    return found if spread is None else tuple(spread_window(spread, i, w) for i, w in enumerate(found))
 
 
 def pool_windows(node: TfliteNode, shape: tuple[int, ...]) -> tuple[Window, Window, int]:

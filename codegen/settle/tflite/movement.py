@@ -32,6 +32,9 @@ from codegen.ops import (
 from codegen.real import along, scatter
 from codegen.real import movement as real
 from codegen.real import update as real_update
+from codegen.real.along import ReverseSequence
+from codegen.settle.float32.picking import parts_taken, turned
+from codegen.settle.float32.writer import Writer
 from codegen.settle.move import move
 from codegen.settle.rule import Family, Rule
 from codegen.settle.states import Float, Int, Pending, Real, Request, Route, State
@@ -107,7 +110,9 @@ def gather(ctx: TfliteContext, node: RealNode, op: real.Gather) -> Sequence[Stat
 
 
 def gather_nd(ctx: TfliteContext, node: RealNode, op: scatter.GatherND) -> Sequence[State]:
-    """GATHER_ND: the axes that constant positions name become one."""
+    """GATHER_ND: the axes that constant positions name become one; behind common axes it is a GATHER."""
+    if op.batch:
+        return [with_value(ctx.state(node, 0), parts_taken(Writer(ctx, node), ctx.value(node, 0), op.batch))]
     shape, positions = ctx.real(node.inputs[0]).shape, ctx.known(node, 1)
     if positions is None:
         take = Take(ctx.real(node.inputs[1]).shape[-1])
@@ -118,6 +123,11 @@ def gather_nd(ctx: TfliteContext, node: RealNode, op: scatter.GatherND) -> Seque
     value = ctx.reshaped(node, ctx.value(node, 0), (math.prod(named), *shape[depth:]))
     route = (Gather(0, tuple(picked.tolist())), Reshape(ctx.real(node.outputs[0]).shape))
     return [with_value(ctx.state(node, 0), ctx.made(node, route[0], (value,), post=route[1:]))]
+
+
+def reverse_sequence(ctx: TfliteContext, node: RealNode, op: ReverseSequence) -> Sequence[State]:
+    """REVERSE_SEQUENCE."""
+    return [with_value(ctx.state(node, 0), turned(Writer(ctx, node), ctx.value(node, 0), op))]
 
 
 def _taken(ctx: TfliteContext, node: RealNode, axis: int) -> State:
@@ -222,6 +232,7 @@ def with_value(state: Real | Int | Float | Pending, value: str) -> State:
 
 
 RULES: Family = (
+    Rule(ReverseSequence, reverse_sequence, ("REVERSE_SEQUENCE",)),
     Rule(along.TopK, top_k, ("TOPK_V2",)),
     Rule(real.Concat, concat, ("CONCATENATION", "PACK")),
     Rule(real.DepthToSpace, depth_to_space, ("DEPTH_TO_SPACE",)),

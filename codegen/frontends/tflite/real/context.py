@@ -202,6 +202,11 @@ class RealContext(Tensors):
         if found.kind not in kinds:
             raise FormUnsupported(f"{node.op_type} of {found}", where=node.where)
 
+    def not_quantized(self, node: TfliteNode, index: int) -> None:
+        """LAM-IMPORT-022 for integers with a scale, where TFLite has a form for none."""
+        if self.stored(self.value(node, index)) is not None:
+            raise FormUnsupported(f"{node.op_type} of {self.tensor(node, index).kind}", where=node.where)
+
     def _with_scale(self, node: TfliteNode, index: int, kinds: str) -> None:
         """LAM-IMPORT-020 for integers without a scale where real numbers are expected."""
         if kinds == "f" and self.has(node, index) and self.type(node, index).dtype.name in _QUANTIZED:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from codegen.errors import FormUnsupported, ShapeMismatch
 from codegen.frontends.tflite.axes import read_axes, read_axis
 from codegen.frontends.tflite.batches import batch_steps, space_steps
@@ -22,7 +20,7 @@ from codegen.frontends.tflite.real.elementwise import activation
 from codegen.frontends.tflite.windows import feature_map
 from codegen.ir.shape import Shape
 from codegen.real import movement as real
-from codegen.real.scatter import GatherND
+from codegen.real.along import ReverseSequence
 
 _LAST = -1
 
@@ -165,38 +163,21 @@ def reverse(ctx: RealContext, node: TfliteNode) -> None:
     ctx.write(node, real.Slice(starts, shape, steps), [ctx.value(node, 0)])
 
 
-def gather(ctx: RealContext, node: TfliteNode) -> None:
-    """GATHER along an axis."""
-    options, shape = node.options_of("GatherOptions"), ctx.shape(node, 0)
-    if options.BatchDims():
-        raise FormUnsupported("positions per batch", where=node.where)
-    axis = read_axis(node, int(options.Axis()), len(shape))
-    _check_places(ctx, node, 1, shape[axis : axis + 1])
-    ctx.write(node, real.Gather(axis), [ctx.value(node, 0), ctx.value(node, 1)])
-
-
-def gather_nd(ctx: RealContext, node: TfliteNode) -> None:
-    """GATHER_ND."""
-    shape, places = ctx.shape(node, 0), ctx.shape(node, 1)
-    if not places or places[-1] > len(shape):
-        raise ShapeMismatch(f"positions of shape {list(places)} in a tensor of shape {list(shape)}", where=node.where)
-    _check_places(ctx, node, 1, shape[: places[-1]])
-    ctx.write(node, GatherND(), [ctx.value(node, 0), ctx.value(node, 1)])
-
-
-def embedding_lookup(ctx: RealContext, node: TfliteNode) -> None:
-    """EMBEDDING_LOOKUP: rows of a table."""
-    _check_places(ctx, node, 0, ctx.shape(node, 1)[:1])
-    ctx.write(node, real.Gather(0), [ctx.value(node, 1), ctx.value(node, 0)])
-
-
-def _check_places(ctx: RealContext, node: TfliteNode, index: int, sizes: Shape) -> None:
-    """Positions are whole numbers and, where they are known, inside; LAM-IMPORT-022, -014."""
-    kind, known = ctx.type(node, index), ctx.tensor(node, index).data
-    if kind.dtype.name not in ("int16", "int32", "int64"):
-        raise FormUnsupported(f"positions of type {kind.dtype}", where=node.where)
-    if not sizes or (known is not None and bool(((known < 0) | (known >= np.array(sizes))).any())):
-        raise ShapeMismatch(f"positions outside {list(sizes)}", where=node.where)
+def reverse_sequence(ctx: RealContext, node: TfliteNode) -> None:
+    """REVERSE_SEQUENCE: of each entry the first elements, as many as the second input says."""
+    options, rank = node.options_of("ReverseSequenceOptions"), len(ctx.shape(node, 0))
+    time, batch = (read_axis(node, int(axis), rank) for axis in (options.SeqDim(), options.BatchDim()))
+    if ctx.type(node, 1).dtype.kind != "i":
+        raise FormUnsupported(f"lengths of type {ctx.type(node, 1).dtype}", where=node.where)
+    known, steps = ctx.tensor(node, 1).data, ctx.shape(node, 0)[time]
+    if known is not None and bool(((known < 0) | (known > steps)).any()):
+        raise ShapeMismatch(f"lengths outside 0 .. {steps}", where=node.where)
+    order = (*sorted((time, batch)), *(a for a in range(rank) if a not in (time, batch)))
+    if len(order) != rank:
+        raise ShapeMismatch(f"axis {time} is both time and batch", where=node.where)
+    x = ctx.apply(node, real.Transpose(order), [ctx.value(node, 0)])
+    back = real.Transpose(tuple(order.index(a) for a in range(rank)))
+    ctx.write(node, ReverseSequence(order.index(time), order.index(batch)), [x, ctx.value(node, 1)], post=[back])
 
 
 def _part(shape: Shape, axis: int, start: int, length: int) -> real.Slice:
@@ -210,16 +191,14 @@ TRANSLATORS: Table = {
     "BROADCAST_TO": broadcast_to,
     "CONCATENATION": concatenation,
     "DEPTH_TO_SPACE": depth_to_space,
-    "EMBEDDING_LOOKUP": embedding_lookup,
     "EXPAND_DIMS": reshape,
     "FILL": fill,
-    "GATHER": gather,
-    "GATHER_ND": gather_nd,
     "MIRROR_PAD": mirror_pad,
     "PACK": pack,
     "PAD": pad,
     "PADV2": pad,
     "RESHAPE": reshape,
+    "REVERSE_SEQUENCE": reverse_sequence,
     "REVERSE_V2": reverse,
     "SLICE": slice_op,
     "SPACE_TO_BATCH_ND": space_to_batch,
@@ -237,10 +216,7 @@ NEWEST: Versions = {
     "BROADCAST_TO": 3,
     "CONCATENATION": 4,
     "DEPTH_TO_SPACE": 2,
-    "EMBEDDING_LOOKUP": 4,
     "FILL": 4,
-    "GATHER": 7,
-    "GATHER_ND": 5,
     "MIRROR_PAD": 3,
     "PACK": 4,
     "PAD": 4,

@@ -1,16 +1,19 @@
-"""Operators that find, make or change some places of a tensor: TOPK_V2, ONE_HOT, DYNAMIC_UPDATE_SLICE."""
+"""Operators that find, take, make or change some places of a tensor: TOPK_V2, GATHER, ONE_HOT, SCATTER_ND and kin."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from codegen.errors import FormUnsupported
+from codegen.errors import FormUnsupported, ShapeMismatch
 from codegen.frontends.tflite.axes import read_axis
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.real.context import RealContext, Table, Versions
 from codegen.frontends.tflite.records import stored_of
+from codegen.ir.shape import Shape
 from codegen.real.along import TopK
 from codegen.real.elementwise import Binary, Where
+from codegen.real.movement import Gather, Transpose
+from codegen.real.scatter import GatherND, ScatterND
 from codegen.real.update import UpdateSlice
 
 
@@ -44,9 +47,72 @@ def update_slice(ctx: RealContext, node: TfliteNode) -> None:
     ctx.write(node, UpdateSlice(), [ctx.value(node, i) for i in range(3)])
 
 
+def gather(ctx: RealContext, node: TfliteNode) -> None:
+    """GATHER along an axis, for each entry of the first axes at positions of its own."""
+    options, shape, places = node.options_of("GatherOptions"), ctx.shape(node, 0), ctx.shape(node, 1)
+    axis, batch, at = read_axis(node, int(options.Axis()), len(shape)), int(options.BatchDims()), ctx.value(node, 1)
+    batch += len(places) if batch < 0 else 0
+    if not 0 <= batch <= min(axis, len(places)) or shape[:batch] != places[:batch]:
+        raise ShapeMismatch(f"positions {list(places)} in {list(shape)}, {batch} axes in common", where=node.where)
+    _check_places(ctx, node, 1, shape[axis : axis + 1])
+    if not batch:
+        ctx.write(node, Gather(axis), [ctx.value(node, 0), at])
+        return
+    # the axis comes behind the common ones, and what stood between them behind the positions
+    between, rest = range(batch, axis), range(axis + 1, len(shape))
+    x = ctx.apply(node, Transpose((*range(batch), axis, *between, *rest)), [ctx.value(node, 0)])
+    at = ctx.reshaped(node, at, (*places, 1), "places")
+    own, count = range(batch, len(places)), len(places) + len(between) + len(rest)
+    moved = range(len(places), len(places) + len(between))
+    post = Transpose((*range(batch), *moved, *own, *range(len(places) + len(between), count)))
+    ctx.write(node, GatherND(batch), [x, at], post=[post])
+
+
+def gather_nd(ctx: RealContext, node: TfliteNode) -> None:
+    """GATHER_ND."""
+    shape, places = ctx.shape(node, 0), ctx.shape(node, 1)
+    if not places or places[-1] > len(shape):
+        raise ShapeMismatch(f"positions of shape {list(places)} in a tensor of shape {list(shape)}", where=node.where)
+    _check_places(ctx, node, 1, shape[: places[-1]])
+    ctx.write(node, GatherND(), [ctx.value(node, 0), ctx.value(node, 1)])
+
+
+def scatter_nd(ctx: RealContext, node: TfliteNode) -> None:
+    """SCATTER_ND: zeros, and at each position the sum of what is put there."""
+    ctx.not_quantized(node, 1)
+    shape, places, kind = ctx.int_list(node, 2), ctx.shape(node, 0), ctx.type(node, 1)
+    if not places or places[-1] > len(shape):
+        raise ShapeMismatch(f"positions of shape {list(places)} in a tensor of shape {list(shape)}", where=node.where)
+    if shape != ctx.result(node).shape:
+        told = f"a result of shape {list(shape)}, in the file {list(ctx.result(node).shape)}"
+        raise ShapeMismatch(told, where=node.where)
+    _check_places(ctx, node, 0, shape[: places[-1]])
+    zeros = ctx.constant_value(node, "zeros", np.zeros(shape, kind.dtype))
+    ctx.write(node, ScatterND("add"), [zeros, ctx.value(node, 0), ctx.value(node, 1)])
+
+
+def embedding_lookup(ctx: RealContext, node: TfliteNode) -> None:
+    """EMBEDDING_LOOKUP: rows of a table."""
+    _check_places(ctx, node, 0, ctx.shape(node, 1)[:1])
+    ctx.write(node, Gather(0), [ctx.value(node, 1), ctx.value(node, 0)])
+
+
+def _check_places(ctx: RealContext, node: TfliteNode, index: int, sizes: Shape) -> None:
+    """Positions are whole numbers and, where they are known, inside; LAM-IMPORT-022, -014."""
+    kind, known = ctx.type(node, index), ctx.tensor(node, index).data
+    if kind.dtype.name not in ("int16", "int32", "int64"):
+        raise FormUnsupported(f"positions of type {kind.dtype}", where=node.where)
+    if not sizes or (known is not None and bool(((known < 0) | (known >= np.array(sizes))).any())):
+        raise ShapeMismatch(f"positions outside {list(sizes)}", where=node.where)
+
+
 TRANSLATORS: Table = {
     "DYNAMIC_UPDATE_SLICE": update_slice,
+    "EMBEDDING_LOOKUP": embedding_lookup,
+    "GATHER": gather,
+    "GATHER_ND": gather_nd,
     "ONE_HOT": one_hot,
+    "SCATTER_ND": scatter_nd,
     "TOPK_V2": top_k,
 }
-NEWEST: Versions = {"DYNAMIC_UPDATE_SLICE": 6, "TOPK_V2": 3}
+NEWEST: Versions = {"DYNAMIC_UPDATE_SLICE": 6, "EMBEDDING_LOOKUP": 4, "GATHER": 7, "GATHER_ND": 5, "TOPK_V2": 3}

@@ -10,7 +10,7 @@ from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.real.context import RealContext, Table, Versions
 from codegen.frontends.tflite.real.elementwise import activation
 from codegen.real.cumulative import CumulativeSum
-from codegen.real.normal import LpNorm
+from codegen.real.normal import LocalResponseNorm, LpNorm
 from codegen.real.reduce import ArgExtremum, Reduce, Softmax
 
 REDUCTIONS: Mapping[str, tuple[str, str]] = {
@@ -69,6 +69,17 @@ def log_softmax(ctx: RealContext, node: TfliteNode) -> None:
     ctx.write(node, Softmax((_last(ctx, node),), log=True), [ctx.value(node, 0)])
 
 
+def local_response_normalization(ctx: RealContext, node: TfliteNode) -> None:
+    """LOCAL_RESPONSE_NORMALIZATION over `radius` channels on either side; its alpha is that of each square."""
+    ctx.of_one_kind(node, 0, "f")
+    ctx.not_quantized(node, 0)
+    options = node.options_of("LocalResponseNormalizationOptions")
+    size = 2 * node.take(options, "Radius", low=0) + 1
+    bias, alpha, beta = (node.real(options, what) for what in ("Bias", "Alpha", "Beta"))
+    op = LocalResponseNorm(size, alpha * size, beta, bias, _last(ctx, node))
+    ctx.write(node, op, [ctx.value(node, 0)])
+
+
 def l2_normalization(ctx: RealContext, node: TfliteNode) -> None:
     """L2_NORMALIZATION over the last axis; a norm is 10^-6 at least."""
     op, post = LpNorm(_last(ctx, node), 2, _LEAST_NORM), activation(node, node.options_of("L2NormOptions"))
@@ -89,6 +100,7 @@ TRANSLATORS: Table = {
     "ARG_MIN": arg_extremum,
     "CUMSUM": cumulative_sum,
     "L2_NORMALIZATION": l2_normalization,
+    "LOCAL_RESPONSE_NORMALIZATION": local_response_normalization,
     "LOG_SOFTMAX": log_softmax,
     "SOFTMAX": softmax,
 }

@@ -6,6 +6,7 @@ Decides: that channels are last, and that weights are brought to the order [outp
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from codegen.errors import ShapeMismatch
 from codegen.frontends.tflite.nodes import TfliteNode
 from codegen.frontends.tflite.real.context import RealContext, Table, Versions
 from codegen.frontends.tflite.real.elementwise import activation
-from codegen.frontends.tflite.windows import feature_map, kernel_windows, pool_windows, read_window
+from codegen.frontends.tflite.windows import feature_map, kernel_windows, pool_windows, read_window, volume
 from codegen.ir.real import RealOp, Stored
 from codegen.ir.shape import Shape, Window
 from codegen.real.elementwise import Binary, Function
@@ -21,6 +22,7 @@ from codegen.real.movement import Reshape, Transpose
 from codegen.real.window import AveragePool, Conv, ConvTranspose, MaxPool
 
 _LAST = -1
+_AXES = "DHW"
 
 
 def conv_2d(ctx: RealContext, node: TfliteNode) -> None:
@@ -43,23 +45,51 @@ def depthwise_conv_2d(ctx: RealContext, node: TfliteNode) -> None:
     _product(ctx, node, op, (3, 0, 1, 2), activation(node, options))
 
 
+def conv_3d(ctx: RealContext, node: TfliteNode) -> None:
+    """CONV_3D, of weights [planes, rows, columns, inputs, outputs]."""
+    ctx.not_quantized(node, 0)
+    options = node.options_of("Conv3DOptions")
+    shape, w = volume(node, ctx.shape(node, 0)), volume(node, ctx.shape(node, 1))
+    op = Conv(kernel_windows(node, options, shape, w[:3], _AXES), 1, _LAST)
+    _product(ctx, node, op, (4, 3, 0, 1, 2), activation(node, options))
+
+
 def transpose_conv(ctx: RealContext, node: TfliteNode) -> None:
     """TRANSPOSE_CONV: the output's shape stands in the file, and gives the pads."""
     options = node.options_of("TransposeConvOptions")
     shape, w = feature_map(node, ctx.shape(node, 2)), feature_map(node, ctx.shape(node, 1))
-    result, padding = feature_map(node, ctx.result(node).shape), int(options.Padding())
-    asked = ctx.int_list(node, 0)
+    result = feature_map(node, ctx.result(node).shape)
+    op = _transposed(ctx, node, options, shape[1:3], w[1:3], result[1:3], "HW")
+    _product(ctx, node, op, (3, 0, 1, 2), activation(node, options), x=2, b=3)
+
+
+def conv_3d_transpose(ctx: RealContext, node: TfliteNode) -> None:
+    """CONV_3D_TRANSPOSE, of weights [planes, rows, columns, outputs, inputs], without holes."""
+    ctx.not_quantized(node, 2)
+    options = node.options_of("Conv3DOptions")
+    shape, w = volume(node, ctx.shape(node, 2)), volume(node, ctx.shape(node, 1))
+    result = volume(node, ctx.result(node).shape)
+    for axis in _AXES:
+        node.take(options, f"Dilation{axis}Factor", high=1)
+    op = _transposed(ctx, node, options, shape[1:4], w[:3], result[1:4], _AXES)
+    _product(ctx, node, op, (4, 3, 0, 1, 2), activation(node, options), x=2, b=3)
+
+
+def _transposed(
+    ctx: RealContext, node: TfliteNode, options: Any, spatial: Shape, kernel: Shape, out: Shape, axes: str
+) -> ConvTranspose:
+    """The operator whose result has the shape that its first input states."""
+    asked, result, padding = ctx.int_list(node, 0), ctx.result(node).shape, int(options.Padding())
     if asked != result:
         raise ShapeMismatch(f"a result of shape {list(asked)}, in the file {list(result)}", where=node.where)
     windows = []
-    for i, axis in enumerate("HW"):
-        stride, size = node.take(options, f"Stride{axis}"), w[1 + i]
+    for axis, length, size, made in zip(axes, spatial, kernel, out, strict=True):
+        stride = node.take(options, f"Stride{axis}")
         # the pads are those of the forward convolution, from the result to the input
-        before = read_window(node, padding, size, stride, 1, result[1 + i]).pad_before
-        left = (shape[1 + i] - 1) * stride + size - before - result[1 + i]
+        before = read_window(node, padding, size, stride, 1, made).pad_before
+        left = (length - 1) * stride + size - before - made
         windows.append(Window(size, stride, 1, before, max(left, 0)))
-    op = ConvTranspose(tuple(windows), result[1:3], 1, _LAST)
-    _product(ctx, node, op, (3, 0, 1, 2), activation(node, options), x=2, b=3)
+    return ConvTranspose(tuple(windows), out, 1, _LAST)
 
 
 def _image(ctx: RealContext, node: TfliteNode) -> Shape:
@@ -113,12 +143,15 @@ def pool(ctx: RealContext, node: TfliteNode) -> None:
     elif node.op_type == "AVERAGE_POOL_2D":
         ctx.write(node, mean(), [x], post=post)
     else:
+        ctx.not_quantized(node, 0)
         ctx.write(node, mean(), [ctx.apply(node, Binary("Mul"), [x, x])], post=[Function("Sqrt"), *post])
 
 
 TRANSLATORS: Table = {
     "AVERAGE_POOL_2D": pool,
     "CONV_2D": conv_2d,
+    "CONV_3D": conv_3d,
+    "CONV_3D_TRANSPOSE": conv_3d_transpose,
     "DEPTHWISE_CONV_2D": depthwise_conv_2d,
     "L2_POOL_2D": pool,
     "MAX_POOL_2D": pool,

@@ -91,3 +91,14 @@ def test_a_relu6_between_two_scales_is_told_of(scale: float, told: int, tmp_path
     (tmp_path / "m.tflite").write_bytes(model.bytes())
     notes = import_tflite(tmp_path / "m.tflite", mode="tflite").notes
     assert sum("--requant single" in note for note in notes) == told
+
+
+def test_the_second_network_of_a_file_is_named(tmp_path: Path) -> None:
+    model = Model()
+    for name in ("", "train"):
+        if name:
+            model.subgraph(name)
+        model.op("RELU", [model.input((1, 4), "float32")], [model.output((1, 4), "float32")])
+    (tmp_path / "m.tflite").write_bytes(model.bytes())
+    notes = import_tflite(tmp_path / "m.tflite", mode="tflite").notes
+    assert notes == ("the file holds several networks: 'main', its first, is compiled, not 'train'",)

@@ -29,20 +29,21 @@ class Unpacking:
     """What code for weights of few bits takes more on chips with a feature, about: `code` bytes, 0 for none.
 
     `data`: the bits of inputs and outputs.  Layers of fewer than `outputs` outputs are packed however few weights they
-    have.
+    have.  `turn`: an output's weights are filled to multiples of it.
     """
 
     feature: str
     data: int
     code: int
     outputs: int = 1
+    turn: int = 1
 
 
 UNPACKING = (
     Unpacking("mve", 8, 0),
-    Unpacking("mve", 16, 160, 3),
+    Unpacking("mve", 16, 40),
     Unpacking("dsp", 8, 160, 2),
-    Unpacking("dsp", 16, 160, 3),
+    Unpacking("dsp", 16, 40, turn=4),
     Unpacking("armv7m", 8, 96, 2),
     Unpacking("armv6m", 8, 96, 2),
     Unpacking("rv32", 8, 96),
@@ -50,7 +51,7 @@ UNPACKING = (
 )
 """The first one whose feature a chip has is its own; others pack all.  Counted over drawn layers.
 
-On Arm cores an output alone takes less code by few bits than by bytes, and of 16-bit data two do.
+On Arm cores an output alone takes less code by few bits than by bytes.
 """
 
 
@@ -65,7 +66,7 @@ def is_packed(node: NodeView, features: Features, unpacking: tuple[Unpacking, ..
     if own is None or not own.code:
         return True
     kind = node.ins[1]
-    return kind.shape[0] < own.outputs or _saved(kind) > own.code
+    return kind.shape[0] < own.outputs or _saved(kind, own.turn) > own.code
 
 
 def in_bytes(node: NodeView) -> NodeView:
@@ -111,6 +112,8 @@ def _is_wide_depthwise(node: NodeView) -> bool:
     return node.ins[1].bits > 0 and {x.dtype, y.dtype} == {DType.S16}
 
 
-def _saved(kind: TensorType) -> int:
+def _saved(kind: TensorType, turn: int = 1) -> int:
     """Bytes that packing saves: several numbers share one, and a zero point of an output's own takes one."""
-    return kind.elements * (_BYTE - kind.bits) // _BYTE - kind.apart * kind.shape[0]
+    outputs = kind.shape[0]
+    filled = -(-kind.elements // outputs // turn) * turn * outputs
+    return kind.elements + -filled * kind.bits // _BYTE - kind.apart * outputs

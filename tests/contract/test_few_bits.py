@@ -242,6 +242,16 @@ def test_vectors_sum_whole_windows_on_x86(name: str, zeros: bool) -> None:
     assert api.verify(model, target="host", samples=2).equal
 
 
+@pytest.mark.parametrize("zeros", [False, True])
+@pytest.mark.parametrize("name", ["window", "pointwise", "two outputs"])
+@pytest.mark.parametrize("chip", ["cortex-m4", "cortex-m55"])
+def test_inputs_of_16_bits_are_multiplied_several_at_a_time(chip: str, name: str, zeros: bool) -> None:
+    model = layer(name, 4, zeros)
+    kernel = "dense_filled" if name == "pointwise" else "conv2d_window"
+    assert {one.kernel for one in api.inspect(model, chip).layers} == {kernel}
+    assert api.verify(model, target=chip, samples=2).equal
+
+
 @pytest.mark.parametrize(("name", "packs"), [("depthwise", True), ("depthwise in line", False)])
 def test_depthwise_weights_of_16_bit_data_are_bytes_on_x86_where_rows_have_one_pixel(name: str, packs: bool) -> None:
     model = layer(name, 4)

@@ -22,6 +22,9 @@ _LEAST_CHANNELS = 32
 _WRITES_OUT = frozenset({"dsp", "mve"})
 _TAPS, _SPARED = 3, 36
 """Taps of such a row of one pixel there, and bytes that are not worth up to a third more instructions."""
+_SUMS_ONE = frozenset({"armv7m", "rv32"})
+_FOUR, _LITTLE = 4, 80
+"""Channels whose sums over bytes compilers keep in registers there, and bytes not worth up to half as much more."""
 
 
 @record
@@ -58,6 +61,8 @@ On Arm cores an output alone takes less code by few bits than by bytes.
 def is_packed(node: NodeView, features: Features, unpacking: tuple[Unpacking, ...]) -> bool:
     """Whether kernels of a chip are to pack weights of few bits, if the node has such."""
     if (features & UNPACKS and _is_narrow(node)) or (features & _WRITES_OUT and _is_short(node)):
+        return False
+    if features & _SUMS_ONE and _is_small(node):
         return False
     data = _data(node)
     if data == 2 * _BYTE and node.ins[1].shape[0] == 1:
@@ -99,6 +104,11 @@ def _is_short(node: NodeView) -> bool:
         return False
     kind, (_, _, width, channels) = node.ins[1], node.outs[0].shape
     return width == 1 and channels < _LEAST_CHANNELS and kind.elements <= _TAPS * channels and _saved(kind) <= _SPARED
+
+
+def _is_small(node: NodeView) -> bool:
+    """Whether such a one has four channels or fewer, and packing saves little."""
+    return _is_wide_depthwise(node) and node.outs[0].shape[3] <= _FOUR and _saved(node.ins[1]) <= _LITTLE
 
 
 def _is_wide_depthwise(node: NodeView) -> bool:

@@ -14,7 +14,20 @@ from codegen.ir.op import NodeOf
 from codegen.ir.shape import Window
 from codegen.kernels.common import RequantContext, requant_context, requant_fields
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.planes import SHORT, UNPACKS, FewWeights, Planes, Unpacked, few_headers, few_weights, filled, plain
+from codegen.kernels.planes import (
+    CALLED,
+    SHORT,
+    UNPACKS,
+    Called,
+    FewWeights,
+    Planes,
+    Unpacked,
+    called_said,
+    few_headers,
+    few_weights,
+    filled,
+    plain,
+)
 from codegen.kernels.sizes import GroupSizes
 from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D, Dense
@@ -94,12 +107,9 @@ class UnpackedContext(ConvContext):
 
 @record(kw_only=True)
 class WindowContext(ConvContext):
-    """Literals of one whose windows are copied before they are summed."""
+    """Literals of one whose windows are copied before they are summed: `filled` inputs for those of a window."""
 
-    @property
-    def filled(self) -> int:
-        """Inputs that vectors sum for those of a window."""
-        return filled(self.filter)
+    filled: int
 
 
 def inner_columns(w: Window, w_in: int, w_out: int) -> tuple[int, int]:
@@ -212,13 +222,36 @@ def _fit_window(node: NodeOf[Conv2D]) -> Fit | None:
     few = few_weights(node.ins[1], sums.weights) if sums else None
     if sums is None or few is None or node.op.groups > 1:
         return None
-    planes = few.vector_planes(sums)
-    k = WindowContext(**conv_literals(node, sums), planes=planes, skips=_skips(node, sums))
+    inputs = few.numbers[0].size
+    k = _window(node, sums, few.vector_planes(sums), filled(inputs))
     if len(sums.weights) < _WORTH_A_COPY and k.summed == filled(k.summed):
         return None
-    params = (*_numbers(node, sums, k), *few.fields_of(planes, k.filled - k.filter))
+    return _fit_copied(node, sums, few, k, plain(few), k.filled - inputs)
+
+
+def _fit_called(node: NodeOf[Conv2D], *, called: Called) -> Fit | None:
+    """Functions of a chip sum all inputs of a pixel, from a copy."""
+    sums = weighted(node, apart=True)
+    few = few_weights(node.ins[1], sums.weights) if sums else None
+    planes = few.called_planes(sums, called) if sums and few and node.op.groups == 1 else None
+    if sums is None or few is None or planes is None:
+        return None
+    k = _window(node, sums, planes, planes.size(few.numbers[0].size))
+    return _fit_copied(node, sums, few, k, called_said(few))
+
+
+def _window(node: NodeOf[Conv2D], sums: Weighted, planes: Planes, summed: int) -> WindowContext:
+    return WindowContext(**conv_literals(node, sums), planes=planes, skips=_skips(node, sums), filled=summed)
+
+
+def _fit_copied(
+    node: NodeOf[Conv2D], sums: Weighted, few: FewWeights, k: WindowContext, why: str, behind: int = 0
+) -> Fit:
+    """From a copy of each window; `behind`: so many bytes are read behind weights."""
+    assert k.planes is not None
+    params = (*_numbers(node, sums, k), *few.fields_of(k.planes, behind))
     scratch = Scratch("window", k.filled * node.ins[0].dtype.bytes)
-    return Fit(k, params, (scratch,), plain(few), headers=(*k.rq.headers, *few_headers(few)))
+    return Fit(k, params, (scratch,), why, headers=(*k.rq.headers, *few_headers(few, k.planes)))
 
 
 def _skips(node: NodeOf[Conv2D], sums: Weighted) -> bool:
@@ -247,10 +280,21 @@ _UNPACKED_MVE = replace(
 CONV2D_UNPACKED_WORDS = (_UNPACKED_WORDS, _UNPACKED_MVE)
 """On chips that read words anywhere; with Helium compilers make vectors of adding zero points of their own to bytes."""
 CONV2D_WINDOW = Kernel("conv2d_window", "conv2d_window.c.j2", "row", (Conv2D,), _fit_window, needs=UNPACKS)
+CONV2D_CALLED = tuple(
+    replace(CONV2D_WINDOW, make=partial(_fit_called, called=called), needs=needs) for needs, called in CALLED
+)
+"""Of 16-bit data, on chips that multiply 16 bits several at a time."""
 CONV2D = Kernel("conv2d", "conv2d.c.j2", "row", (Conv2D,), _fit, program_memory=True)
 _SHORT = tuple(
     replace(CONV2D, make=partial(_fit, short=True), needs=needs, without=without, program_memory=False)
     for needs, without in SHORT
 )
 
-KERNELS: tuple[Kernel[Any], ...] = (*CONV2D_UNPACKED_WORDS, CONV2D_UNPACKED, CONV2D_WINDOW, *_SHORT, CONV2D)
+KERNELS: tuple[Kernel[Any], ...] = (
+    *CONV2D_UNPACKED_WORDS,
+    CONV2D_UNPACKED,
+    *CONV2D_CALLED,
+    CONV2D_WINDOW,
+    *_SHORT,
+    CONV2D,
+)

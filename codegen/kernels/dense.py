@@ -11,7 +11,19 @@ from codegen.ir.op import NodeOf
 from codegen.kernels.common import RequantContext, requant_context, requant_fields
 from codegen.kernels.conv2d import is_pointwise
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.planes import SHORT, UNPACKS, FewWeights, Planes, few_headers, few_weights, filled, plain
+from codegen.kernels.planes import (
+    CALLED,
+    SHORT,
+    UNPACKS,
+    Called,
+    FewWeights,
+    Planes,
+    called_said,
+    few_headers,
+    few_weights,
+    filled,
+    plain,
+)
 from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
@@ -55,12 +67,14 @@ def _fit_planes(
 ) -> Fit:
     """With bytes that outputs share where weights have few bits; `more`: inputs are summed from a copy with so many."""
     numbers = (*sums.zero_fields(padded=False), *requant_fields(node.op.requant))
-    stored = few.fields_of(planes, more) if few and planes else (sums.plain_weights(),)
+    behind = 0 if planes and planes.called else more
+    stored = few.fields_of(planes, behind) if few and planes else (sums.plain_weights(),)
     params = (sums.bias_field(), *numbers, *stored)
     context = _context(node, sums, shifted=False)
     context = replace(context, planes=planes, more=more, w_t="uint8_t") if planes else context
     scratch = (Scratch("pixel", context.summed * node.ins[0].dtype.bytes),) if more else ()
-    return Fit(context, params, scratch, plain(few), headers=(*context.rq.headers, *few_headers(few)))
+    why = called_said(few) if few and planes and planes.called else plain(few)
+    return Fit(context, params, scratch, why, headers=(*context.rq.headers, *few_headers(few, planes)))
 
 
 def _fit_filled(node: NodeOf[Conv2D | Dense]) -> Fit | None:
@@ -71,6 +85,17 @@ def _fit_filled(node: NodeOf[Conv2D | Dense]) -> Fit | None:
         return None
     inputs = node.ins[0].shape[-1]
     return _fit_planes(node, sums, few, few.vector_planes(sums), filled(inputs) - inputs)
+
+
+def _fit_called(node: NodeOf[Conv2D | Dense], *, called: Called) -> Fit | None:
+    """Functions of a chip sum the inputs of a pixel, from a copy where they are not as many as these take."""
+    sums = weighted(node, apart=True)
+    few = few_weights(node.ins[1], sums.weights) if sums else None
+    planes = few.called_planes(sums, called) if sums and few and is_pointwise(node.op) else None
+    if sums is None or few is None or planes is None:
+        return None
+    inputs = node.ins[0].shape[-1]
+    return _fit_planes(node, sums, few, planes, planes.size(inputs) - inputs)
 
 
 def _fit_shifted(node: NodeOf[Conv2D | Dense]) -> Fit | None:
@@ -108,4 +133,9 @@ _SHORT = tuple(
     for needs, without in SHORT
 )
 
-KERNELS: tuple[Kernel[Any], ...] = (DENSE_SHIFTED, DENSE_FILLED, *_SHORT, DENSE)
+DENSE_CALLED = tuple(
+    replace(DENSE_FILLED, make=partial(_fit_called, called=called), needs=needs) for needs, called in CALLED
+)
+"""Of 16-bit data, on chips that multiply 16 bits several at a time."""
+
+KERNELS: tuple[Kernel[Any], ...] = (DENSE_SHIFTED, *DENSE_CALLED, DENSE_FILLED, *_SHORT, DENSE)

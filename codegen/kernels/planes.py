@@ -31,6 +31,8 @@ SHORT = tuple((frozenset({core}), frozenset({"mve"})) for core in ("armv7m", "rv
 _WRITTEN_OUT = 16
 """Loops of no more turns compilers write out, output by output: there a sum of the inputs is in the way."""
 _ELEMENT = 8
+_IN_PAIRS = (0, 2, 1, 3)
+"""Four inputs as bytes of a word have them whose fields a mask makes pairs."""
 _WORD_BYTES = 4
 _EACH_BYTE = 0x01010101
 """A byte times this is a word of four of them."""
@@ -39,6 +41,29 @@ _EACH_BYTE = 0x01010101
 def filled(run: int) -> int:
     """Inputs that vectors there sum for so many."""
     return -(-run // _VECTOR) * _VECTOR
+
+
+@record
+class Called:
+    """Functions that sum 16-bit inputs by bytes of few bits: `prefix` of their names, `header` that has them.
+
+    `fours`: inputs come in fours, whose bytes are those of the first, the third, the second and the fourth.
+    """
+
+    prefix: str
+    header: str
+    fours: bool
+
+    def summed(self, inputs: int) -> int:
+        """Inputs, with those that fill them."""
+        return -(-inputs // _FOUR) * _FOUR if self.fours else inputs
+
+
+CALLED = (
+    (frozenset({"dsp"}), Called("lam_few_s16", "lam_armv7em_few_s16.h", fours=True)),
+    (frozenset({"mve"}), Called("lam_mve_few_s16", "lam_mve_few_s16.h", fours=False)),
+)
+"""Features of chips, and the functions that they have."""
 
 
 @record
@@ -55,7 +80,8 @@ class Planes:
     """Literals: byte filter n holds the weights of outputs n * step + p * apart, p a field of `fields`.
 
     `own`: weights have zero points of their own, one for each output; `totals`: an output adds its own times the sum of
-    the inputs, and not to each weight.  `vectors`: loops are left to compilers that make vectors of them.
+    the inputs, and not to each weight.  `vectors`: loops are left to compilers that make vectors of them; `called`:
+    functions sum what C would in loops, by numbers without a sign.
     """
 
     fields: Fields
@@ -65,6 +91,16 @@ class Planes:
     own: bool
     totals: bool = False
     vectors: bool = False
+    called: Called | None = None
+
+    @property
+    def less(self) -> int:
+        """What all numbers are stored more than they are."""
+        return self.fields.sign if self.called and not self.own else 0
+
+    def size(self, inputs: int) -> int:
+        """Bytes of a filter of so many inputs."""
+        return self.called.summed(inputs) if self.called else inputs
 
     def loop(self, turns: int) -> str:
         """What stands before one of so many turns (lam_rolled.h)."""
@@ -104,8 +140,12 @@ class Planes:
         """Numbers [outputs, ...] in bytes, filter by filter."""
         flat = numbers.reshape(len(numbers), -1)
         order = np.array([self.outputs_of(n) for n in range(self.filters)])
-        full = filled_to(flat, int(order.max()) + 1, axis=0)
-        return self.fields.packed(full[order].transpose(0, 2, 1)).reshape(-1)
+        full = filled_to(flat.astype(np.int64) + self.less, int(order.max()) + 1, axis=0)
+        filters = self.fields.packed(full[order].transpose(0, 2, 1))
+        if self.called and self.called.fours:
+            fours = filled_to(filters, _FOUR, axis=1).reshape(len(filters), -1, _FOUR)
+            filters = fours[..., _IN_PAIRS]
+        return filters.reshape(-1)
 
 
 @record
@@ -205,6 +245,11 @@ class FewWeights:
         """The same where vectors sum all inputs of an output."""
         return replace(self.shared_planes(sums, _WRITTEN_OUT + 1), vectors=True)
 
+    def called_planes(self, sums: Weighted, called: Called) -> Planes | None:
+        """The same where functions sum inputs of 16 bits, or None."""
+        fits = sums.x is DType.S16 and not sums.wide and sums.fits_unsigned(self.bits)
+        return replace(self.planes(len(self.numbers)), totals=True, called=called) if fits else None
+
     @property
     def unpacked(self) -> Unpacked:
         """What is known of them where they become bytes."""
@@ -212,7 +257,7 @@ class FewWeights:
 
     def fields_of(self, planes: Planes, behind: int = 0) -> tuple[Field, ...]:
         """Params `w_shift`, where each output has one, and `weights`, with so many bytes behind them."""
-        size = planes.filters * (self.numbers.size // len(self.numbers)) + behind
+        size = planes.filters * planes.size(self.numbers.size // len(self.numbers)) + behind
         about = f"bytes of {planes.fields.in_turn(1)} outputs each"
         made = partial(self._packed, planes, size)
         return (*self.less_fields(), Field.later("weights", np.uint8, size, made, about))
@@ -256,6 +301,13 @@ def plain(few: FewWeights | None) -> str:
     return f"plain C99, {few_said(few.bits, own=few.less is not None)}" if few else "plain C99"
 
 
-def few_headers(few: FewWeights | None) -> tuple[str, ...]:
-    """Files of the runtime that loops over them take."""
+def called_said(few: FewWeights) -> str:
+    """What is said of a form whose sums functions of a chip make."""
+    return f"several products of 16 bits at a time, {few_said(few.bits, own=few.less is not None)}"
+
+
+def few_headers(few: FewWeights | None, planes: Planes | None = None) -> tuple[str, ...]:
+    """Files of the runtime that sums of them take."""
+    if planes and planes.called:
+        return (planes.called.header,)
     return ("lam_rolled.h",) if few else ()

@@ -22,6 +22,9 @@ _LEAST_CHANNELS = 32
 _WRITES_OUT = frozenset({"dsp", "mve"})
 _TAPS, _SPARED = 3, 36
 """Taps of such a row of one pixel there, and bytes that are not worth up to a third more instructions."""
+_SUMS_ONE = frozenset({"armv7m", "rv32"})
+_FOUR, _LITTLE = 4, 80
+"""Channels whose sums over bytes compilers keep in registers there, and bytes not worth up to half as much more."""
 
 
 @record
@@ -29,20 +32,21 @@ class Unpacking:
     """What code for weights of few bits takes more on chips with a feature, about: `code` bytes, 0 for none.
 
     `data`: the bits of inputs and outputs.  Layers of fewer than `outputs` outputs are packed however few weights they
-    have.
+    have.  `turn`: an output's weights are filled to multiples of it.
     """
 
     feature: str
     data: int
     code: int
     outputs: int = 1
+    turn: int = 1
 
 
 UNPACKING = (
     Unpacking("mve", 8, 0),
-    Unpacking("mve", 16, 160, 3),
+    Unpacking("mve", 16, 40),
     Unpacking("dsp", 8, 160, 2),
-    Unpacking("dsp", 16, 160, 3),
+    Unpacking("dsp", 16, 40, turn=4),
     Unpacking("armv7m", 8, 96, 2),
     Unpacking("armv6m", 8, 96, 2),
     Unpacking("rv32", 8, 96),
@@ -50,13 +54,15 @@ UNPACKING = (
 )
 """The first one whose feature a chip has is its own; others pack all.  Counted over drawn layers.
 
-On Arm cores an output alone takes less code by few bits than by bytes, and of 16-bit data two do.
+On Arm cores an output alone takes less code by few bits than by bytes.
 """
 
 
 def is_packed(node: NodeView, features: Features, unpacking: tuple[Unpacking, ...]) -> bool:
     """Whether kernels of a chip are to pack weights of few bits, if the node has such."""
     if (features & UNPACKS and _is_narrow(node)) or (features & _WRITES_OUT and _is_short(node)):
+        return False
+    if features & _SUMS_ONE and _is_small(node):
         return False
     data = _data(node)
     if data == 2 * _BYTE and node.ins[1].shape[0] == 1:
@@ -65,7 +71,7 @@ def is_packed(node: NodeView, features: Features, unpacking: tuple[Unpacking, ..
     if own is None or not own.code:
         return True
     kind = node.ins[1]
-    return kind.shape[0] < own.outputs or _saved(kind) > own.code
+    return kind.shape[0] < own.outputs or _saved(kind, own.turn) > own.code
 
 
 def in_bytes(node: NodeView) -> NodeView:
@@ -100,6 +106,11 @@ def _is_short(node: NodeView) -> bool:
     return width == 1 and channels < _LEAST_CHANNELS and kind.elements <= _TAPS * channels and _saved(kind) <= _SPARED
 
 
+def _is_small(node: NodeView) -> bool:
+    """Whether such a one has four channels or fewer, and packing saves little."""
+    return _is_wide_depthwise(node) and node.outs[0].shape[3] <= _FOUR and _saved(node.ins[1]) <= _LITTLE
+
+
 def _is_wide_depthwise(node: NodeView) -> bool:
     """Whether it is a depthwise convolution of 16-bit data by weights of few bits."""
     op = node.op
@@ -111,6 +122,8 @@ def _is_wide_depthwise(node: NodeView) -> bool:
     return node.ins[1].bits > 0 and {x.dtype, y.dtype} == {DType.S16}
 
 
-def _saved(kind: TensorType) -> int:
+def _saved(kind: TensorType, turn: int = 1) -> int:
     """Bytes that packing saves: several numbers share one, and a zero point of an output's own takes one."""
-    return kind.elements * (_BYTE - kind.bits) // _BYTE - kind.apart * kind.shape[0]
+    outputs = kind.shape[0]
+    filled = -(-kind.elements // outputs // turn) * turn * outputs
+    return kind.elements + -filled * kind.bits // _BYTE - kind.apart * outputs

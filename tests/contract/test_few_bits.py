@@ -187,6 +187,7 @@ NARROW = {
     "few pixels": ("Conv", (1, 8, 6, 3), (8, 8, 3, 3), {"pads": [1] * 4}, np.int16),
     "dilated": ("Conv", (1, 5, 6, 7), (7, 5, 3, 3), {"pads": [2] * 4, "dilations": [2, 2]}, np.int16),
     "two outputs": ("Conv", (1, 16, 6, 3), (2, 16, 3, 3), {"pads": [1] * 4}, np.int16),
+    "depthwise by four": ("Conv", (1, 4, 8, 8), (4, 1, 5, 5), {"pads": [2] * 4, "group": 4}, np.int16),
 }
 """Layers of 16-bit data whose sums do not fill vectors of 16, of two outputs, and one of rows of three pixels."""
 
@@ -242,11 +243,29 @@ def test_vectors_sum_whole_windows_on_x86(name: str, zeros: bool) -> None:
     assert api.verify(model, target="host", samples=2).equal
 
 
+@pytest.mark.parametrize("zeros", [False, True])
+@pytest.mark.parametrize("name", ["window", "pointwise", "two outputs"])
+@pytest.mark.parametrize("chip", ["cortex-m4", "cortex-m55"])
+def test_inputs_of_16_bits_are_multiplied_several_at_a_time(chip: str, name: str, zeros: bool) -> None:
+    model = layer(name, 4, zeros)
+    kernel = "dense_filled" if name == "pointwise" else "conv2d_window"
+    assert {one.kernel for one in api.inspect(model, chip).layers} == {kernel}
+    assert api.verify(model, target=chip, samples=2).equal
+
+
 @pytest.mark.parametrize(("name", "packs"), [("depthwise", True), ("depthwise in line", False)])
 def test_depthwise_weights_of_16_bit_data_are_bytes_on_x86_where_rows_have_one_pixel(name: str, packs: bool) -> None:
     model = layer(name, 4)
     assert ["weights of 4 bits" in one.form for one in api.inspect(model, "host").layers] == [packs]
     assert api.verify(model, target="host", samples=2).equal
+
+
+@pytest.mark.parametrize(("name", "packs"), [("depthwise by four", False), ("depthwise", True)])
+@pytest.mark.parametrize("chip", CHIPS)
+def test_depthwise_weights_of_four_channels_are_bytes_where_packing_saves_little(
+    chip: str, name: str, packs: bool
+) -> None:
+    assert ["weights of 4 bits" in one.form for one in api.inspect(layer(name, 4), chip).layers] == [packs]
 
 
 @pytest.mark.parametrize("chip", CHIPS)

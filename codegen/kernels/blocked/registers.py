@@ -35,6 +35,8 @@ _CALLED_RUN = 20
 """The same where padding is put beside it."""
 _SHORT_COPY = 12
 _WORTH_A_VARIANT = 0.97
+_FIELDS = 8
+"""Weights of few bits of an element, about: what their mix counts as a load."""
 _WHOLE_RUN, _LONG_RUN = 12, 128
 """Taps that are written out without a loop, and those of each of several runs from which on a core may take longer
 turns."""
@@ -334,11 +336,14 @@ def _groups_mix(core: Core, work: Work, pixels: int, channels: int, c_out: int) 
 def _group_mix(core: Core, work: Work, pixels: int, channels: int) -> Mix:
     total, products = _group(core, work, pixels, channels), work.taps * pixels * channels
     spilled = work.taps * _spilled(core, work, pixels, channels)
-    loads = work.taps * (pixels + (0 if work.few else channels)) + spilled + channels
+    elements = work.taps * channels / _FIELDS if work.few else 0.0
+    loads = work.taps * (pixels + (0 if work.few else channels)) + spilled + channels + elements
     stored = pixels * channels + spilled
     turns = -(-work.taps // turn_of(core, work))
     added = products if core.product == 1 else 0
-    return Mix(total - loads - stored - added - turns, load=loads, store=stored, multiply_add=added, taken=turns)
+    return Mix(
+        total + elements - loads - stored - added - turns, load=loads, store=stored, multiply_add=added, taken=turns
+    )
 
 
 @record

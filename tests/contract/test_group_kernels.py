@@ -24,6 +24,7 @@ from codegen.target import load_target
 from tests.contract.case import S8, U8, in_modes, ints, q, t
 from tests.contract.cases import packed
 from tests.contract.cases.packed import few, in_groups
+from tests.contract.group_layers import ends
 from tests.contract.test_x86_kernels import AVX512, BUILDS
 from tests.support.emulated import selftest_on
 from tests.support.onnx_files import onnx_model, ports_of
@@ -34,9 +35,9 @@ KERNELS = {
     "c99": "blocked_group_pairs",
     "armv7em": "dsp_groups",
     "armv81m_mve": "mve_groups",
-    "host": "x86_groups",
+    "host": "x86_group_pairs",
 }
-OF_BYTES = KERNELS | {"c99": "dense_group_bytes"}
+OF_BYTES = KERNELS | {"c99": "dense_group_bytes", "host": "x86_groups"}
 MOST_OF_BYTES = 1.5
 """Times the instructions of bytes with one scale per output that those with a scale per group take at most."""
 MOST = 1.25
@@ -86,7 +87,7 @@ def test_one_group_of_more_than_all_inputs_is_built_without_a_warning(build: str
     case = in_groups("ort", few(2, 64, 168), 256, bits=2, pixels=1, dtype=U8, apart=False)
     graph = graph_of([case])
     forms = [find_form(graph.view(node), "host") for node in graph.nodes]
-    assert [form.kernel for form in forms if form] == ["x86_groups"]
+    assert [form.kernel for form in forms if form] == ["x86_group_pairs"]
     assert differences(graph, make_project(graph, tmp_path, "host"), compiler, flags) == []
 
 
@@ -164,34 +165,50 @@ def test_many_pixels_share_weights_on_x86(inputs: int, pixels: int) -> None:
 
 
 @cache
-def beside() -> Graph:
-    """Layers of one pixel on x86 whose zero points lie beside factors: vectors that are filled, and others."""
-    shapes = ((64, 48, S8), (72, 40, U8), (144, 147, S8))
+def pairs() -> Graph:
+    """Layers of one pixel on x86: groups in pairs and left over, vectors that are filled and others, large sums."""
+    layers = (
+        (few(4, 48, 64), 16, S8, False),
+        (few(4, 41, 72), 16, U8, True),
+        (few(4, 147, 104), 32, S8, True),
+        (few(4, 18, 45), 16, U8, False),
+        (few(4, 7, 7), 24, S8, True),
+        (np.resize([-8] * 17 + [7] * 15, (34, 96)), 32, U8, False),
+        (np.resize([-8] * 17 + [7] * 15, (34, 88)), 32, S8, True),
+        (ends(35, 200, 64), 64, U8, True),
+    )
     return graph_of(
         [
-            in_groups("single", few(4, outputs, inputs), 16, bits=4, pixels=1, dtype=dtype, apart=True)
-            for inputs, outputs, dtype in shapes
+            in_groups("single", numbers, block, bits=4, pixels=1, dtype=dtype, apart=apart)
+            for numbers, block, dtype, apart in layers
         ]
     )
 
 
-def test_zero_points_lie_beside_factors_on_x86_where_sums_fit_16_bits() -> None:
-    """Of one pixel; those of bytes always do."""
-    found, others = (
-        [form.context for form in (find_form(graph.view(node), "host") for node in graph.nodes) if form]
-        for graph in (beside(), cases())
-    )
-    assert all(k.paired for k in found)
-    apart = [form for form in others if getattr(form, "apart", False) and hasattr(form, "paired")]
-    assert {(k.pixels == 1, k.paired) for k in apart if not k.bytes} == {(True, True), (True, False), (False, False)}
-    assert {k.paired for k in apart if k.bytes} == {True}
+def test_groups_of_4_bits_go_in_pairs_on_x86_where_there_is_one_pixel() -> None:
+    found = [form for node in pairs().nodes if (form := find_form(pairs().view(node), "host"))]
+    assert {form.kernel for form in found} == {"x86_group_pairs"}
+    ks = [form.context for form in found]
+    assert {(k.pairs > 0, k.shared > 0, k.halves > 0) for k in ks} >= {
+        (True, False, False),
+        (True, False, True),
+        (True, True, True),
+        (False, False, True),
+    }
+    assert {(k.centred, k.piece < k.size) for k in ks} == {(False, False), (True, False), (False, True)}
 
 
 @pytest.mark.parametrize(
     "build", [pytest.param(b, marks=[] if b in QUICK_BUILDS else pytest.mark.slow) for b in BUILDS]
 )
-def test_zero_points_beside_factors_equal_golden(build: str, tmp_path: Path) -> None:
-    check_x86(beside(), build, tmp_path)
+def test_groups_in_pairs_equal_golden(build: str, tmp_path: Path) -> None:
+    check_x86(pairs(), build, tmp_path)
+
+
+def test_zero_points_lie_beside_factors_on_x86_where_numbers_are_bytes() -> None:
+    found = [form.context for node in cases().nodes if (form := find_form(cases().view(node), "host"))]
+    apart = [k for k in found if getattr(k, "apart", False) and hasattr(k, "paired")]
+    assert {(k.bytes, k.paired) for k in apart} == {(True, True), (False, False)}
 
 
 def dense(numbers: Array, block: int, x: DType = S8) -> NodeOf[Dense]:
@@ -299,10 +316,3 @@ def test_many_pixels_keep_to_that(chip: str, inputs: int, outputs: int, block: i
 def test_on_x86_they_do_too(inputs: int, outputs: int, block: int, rows: int, kind: str) -> None:
     (_, few), (_, bytes_) = (stepped.counted(published(inputs, outputs, k, block, rows)) for k in (kind, "8 bits"))
     assert few <= MOST * bytes_
-
-
-@pytest.mark.parametrize(("block", "kernel"), [(1 << 15, "x86_groups"), (1 << 16, "blocked_group_pairs")])
-def test_groups_whose_sums_times_16_leave_32_bits_have_plain_c(block: int, kernel: str) -> None:
-    form = find_form(dense(np.resize([-8, 7], (16, 2 * block)), block), "host")
-    assert form is not None
-    assert form.kernel == kernel

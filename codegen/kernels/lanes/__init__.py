@@ -12,9 +12,11 @@ from codegen.kernels.lanes.common import PROCESSORS
 from codegen.kernels.lanes.conv import conv_kernel
 from codegen.kernels.lanes.dense import dense_kernel
 from codegen.kernels.lanes.depthwise import depthwise_kernel
+from codegen.kernels.lanes.group_pairs import GROUP_PAIRS
 from codegen.kernels.lanes.groups import GROUPS
 
 LANES: tuple[Kernel[Any], ...] = (
+    GROUP_PAIRS,
     GROUPS,
     *(make(on) for on in PROCESSORS for make in (depthwise_kernel, dense_kernel, conv_kernel, binary_kernel)),
 )

@@ -305,6 +305,7 @@ def test_many_pixels_keep_to_that(chip: str, inputs: int, outputs: int, block: i
 
 @pytest.mark.one_in(2)
 @pytest.mark.skipif(not AVX512, reason="needs AVX-512 with VNNI")
+@pytest.mark.usefixtures("fastest")
 @pytest.mark.parametrize("kind", ["groups", "zeros"])
 @pytest.mark.parametrize(
     ("inputs", "outputs", "block", "rows"),

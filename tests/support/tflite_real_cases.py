@@ -237,6 +237,12 @@ CASES: Mapping[str, Callable[[], RealCase]] = {
     "CONV_3D_TRANSPOSE same": partial(_conv3d_transposed, (1, 2, 6, 8, 4), _SAME),
     "CONV_3D_TRANSPOSE valid": partial(_conv3d_transposed, (1, 3, 7, 8, 4), _VALID),
     "TRANSPOSE_CONV same": partial(_transposed, (1, 8, 10, 3), _SAME),
+    "TRANSPOSE_CONV computed weights": lambda: one(
+        *("TRANSPOSE_CONV", [ints(1, 9, 10, 3), reals(3, 3, 2, 4, seed=2), reals(1, 4, 5, 4)], (1, 9, 10, 3)),
+        options="TransposeConvOptions",
+        Padding=_VALID,
+        **_STEP2,
+    ),
     "TRANSPOSE_CONV valid": partial(_transposed, (1, 9, 10, 3), _VALID),
     "AVERAGE_POOL_2D": partial(_pool, "AVERAGE_POOL_2D", (1, 4, 4, 4), Padding=_SAME, **_STEP2, **_WINDOW),
     "MAX_POOL_2D": partial(_pool, "MAX_POOL_2D", (1, 4, 4, 4), Padding=_SAME, **_STEP2, **_WINDOW),

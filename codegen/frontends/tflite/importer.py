@@ -49,7 +49,9 @@ def import_tflite(
     problems = walk.with_those_of(reader.problems)
     if problems:
         raise ModelRejected(problems, where=str(path))
-    others = ", ".join(f"'{graph.name}'" for graph in model.subgraphs[1:] if graph.outputs)
+    others = ", ".join(
+        f"'{graph.name}'" if graph.name else "one without a name" for graph in model.subgraphs[1:] if graph.outputs
+    )
     if others:
         walk.ctx.note(f"the file holds several networks: '{model.name}', its first, is compiled, not {others}")
     return walk.graph()

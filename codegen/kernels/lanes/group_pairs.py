@@ -127,8 +127,9 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
 
 
 def _zeros_fit(made: Grouped) -> bool:
-    """Whether zero points times factors fit 16 bits."""
-    return made.less is None or bool(np.abs(made.less * made.factors).max() <= DType.S16.high)
+    """Whether zero points fit a byte, and times factors 16 bits."""
+    less, factors = made.less, made.factors
+    return less is None or bool(np.abs(less).max() <= DType.S8.high and np.abs(less * factors).max() <= DType.S16.high)
 
 
 def _context(node: NodeOf[Conv2D | Dense], made: Grouped) -> GroupPairsContext:

@@ -58,9 +58,9 @@ def conv_transpose(ctx: Context, node: RealNode, op: ConvTranspose) -> Sequence[
 
 def _computed(w: Writer, op: ConvTranspose) -> Sequence[State]:
     """A convolution of the map with zeros between its elements, with taps from last to first."""
-    x, weights, axes = w.input(0), w.input(1), len(op.windows)
-    if op.channel_axis != 1:
-        raise w.ctx.unknown(w.node)
+    axes = len(op.windows)
+    channel_axis = op.channel_axis % (axes + 2)
+    x, weights = w.moved(w.input(0), channel_axis, 1), w.input(1)
     windows = []
     for axis, (v, result) in enumerate(zip(op.windows, op.out_spatial, strict=True)):
         x = _apart(w, x, axis + 2, v.stride)
@@ -77,7 +77,7 @@ def _computed(w: Writer, op: ConvTranspose) -> Sequence[State]:
     turned = w.reshaped(turned, (groups * share, channels // groups, *kernel))
     y = unfold.convolved(w, x, turned, windows, groups)
     assert len(w.shape(y)) == axes + 2, "a map"
-    return w.done(unfold.biased(w, y, 2, 1))
+    return w.done(w.moved(unfold.biased(w, y, 2, 1), 1, channel_axis))
 
 
 def _apart(w: Writer, x: str, axis: int, stride: int) -> str:

@@ -211,7 +211,11 @@ def turned(w: Writer, x: str, op: along.ReverseSequence) -> str:
     """Sequences turned, of the lengths that are the second input."""
     x = w.moved(x, op.time, 1)
     batch, steps, *rest = w.shape(x)
-    lengths = w.reshaped(Places(w, 1).value(), (batch, 1))
+    places = Places(w, 1)
+    lengths = w.reshaped(places.value(), (batch, 1))
+    if places.known is None:
+        beyond = w.apply(Compare(">", None, None), lengths, w.whole(steps))
+        lengths = chosen(w, beyond, w.whole(steps), lengths)
     step: Array = np.arange(steps, dtype=np.int32)
     runs = w.apply(Compare(">", None, None), lengths, w.const(step))
     back = w.apply(WholeArithmetic("+"), lengths, w.const(-1 - step))

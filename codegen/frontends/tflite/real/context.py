@@ -203,7 +203,7 @@ class RealContext(Tensors):
             raise FormUnsupported(f"{node.op_type} of {found}", where=node.where)
 
     def not_quantized(self, node: TfliteNode, index: int) -> None:
-        """LAM-IMPORT-022 for integers with a scale, where TFLite has a form for none."""
+        """LAM-IMPORT-022 for integers with a scale, of which the operator has no form here."""
         if self.stored(self.value(node, index)) is not None:
             raise FormUnsupported(f"{node.op_type} of {self.tensor(node, index).kind}", where=node.where)
 

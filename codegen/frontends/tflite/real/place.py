@@ -83,6 +83,8 @@ def scatter_nd(ctx: RealContext, node: TfliteNode) -> None:
     shape, places, kind = ctx.int_list(node, 2), ctx.shape(node, 0), ctx.type(node, 1)
     if not places or places[-1] > len(shape):
         raise ShapeMismatch(f"positions of shape {list(places)} in a tensor of shape {list(shape)}", where=node.where)
+    if kind.dtype.itemsize > 4:
+        raise FormUnsupported(f"{node.op_type} of {kind.dtype}", where=node.where)
     if shape != ctx.result(node).shape:
         told = f"a result of shape {list(shape)}, in the file {list(ctx.result(node).shape)}"
         raise ShapeMismatch(told, where=node.where)

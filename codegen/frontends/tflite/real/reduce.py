@@ -74,9 +74,11 @@ def local_response_normalization(ctx: RealContext, node: TfliteNode) -> None:
     ctx.of_one_kind(node, 0, "f")
     ctx.not_quantized(node, 0)
     options = node.options_of("LocalResponseNormalizationOptions")
-    size = 2 * node.take(options, "Radius", low=0) + 1
+    last = _last(ctx, node)
+    radius = min(node.take(options, "Radius", low=0), ctx.shape(node, 0)[last])
+    size = 2 * radius + 1  # of which alpha is a share in ONNX
     bias, alpha, beta = (node.real(options, what) for what in ("Bias", "Alpha", "Beta"))
-    op = LocalResponseNorm(size, alpha * size, beta, bias, _last(ctx, node))
+    op = LocalResponseNorm(size, alpha * size, beta, bias, last)
     ctx.write(node, op, [ctx.value(node, 0)])
 
 

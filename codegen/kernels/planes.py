@@ -174,8 +174,12 @@ class Unpacked:
         return size - size % _WORD_BYTES
 
     def last_word(self, size: int) -> int:
-        """Where the last four begin, some of which are in a word before; nowhere where words are whole: -1."""
-        return size - _WORD_BYTES if size % _WORD_BYTES else -1
+        """Where the last four begin, some of which are in a word before; nowhere where no more than one is left: -1."""
+        return size - _WORD_BYTES if size % _WORD_BYTES > 1 else -1
+
+    def last_byte(self, size: int) -> int:
+        """Where the byte lies that is left alone, or -1."""
+        return size - 1 if size % _WORD_BYTES == 1 else -1
 
     def field_at(self, field: int, size: int, byte: int = 0) -> int:
         """Where the number of a field of a byte goes, of so many bytes."""

@@ -78,8 +78,11 @@ class Panel:
     @property
     def share(self) -> Mix:
         """The sums of columns of which that is made."""
-        each = Mix(other=3, load=self.pixels, load_next=self.pixels, multiply_add=2 * self.pixels)
-        return each.times(self.groups) if self.shifted or self.bits else Mix()
+        summed = 2 * self.pixels
+        if self.bits:
+            return Mix(other=0.75, multiple=1, moved=summed, multiply_add=summed).times(self.groups)
+        each = Mix(other=3, load=self.pixels, load_next=self.pixels, multiply_add=summed)
+        return each.times(self.groups) if self.shifted else Mix()
 
     def channels(self, count: int) -> Mix:
         """A whole panel of so many, the last of which may have no partner."""

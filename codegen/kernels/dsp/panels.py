@@ -111,7 +111,7 @@ class PanelContext(PixelSizes):
     def headers(self) -> tuple[str, ...]:
         """What it calls besides the kernel's."""
         if self.kind:
-            shares = ("lam_armv7em_panel_shifted.h",) if self.bits else ()
+            shares = ("lam_armv7em_panel_few.h",) if self.bits else ()
             return (f"lam_armv7em_panel_{self.kind}.h", *shares)
         return ("lam_armv7em_panel_wide.h",) if self.wide else ()
 
@@ -429,7 +429,10 @@ def _by_row(sums: Weighted, rq: FastRequant, *, wide: bool) -> InBytes | None:
 def _is_large(node: NodeOf[Conv2D]) -> bool:
     pieces = 1 if node.op.w.dilation == 1 else node.op.w.size
     groups = pieces * -(-(node.op.w.size // pieces) * node.ins[0].shape[3] // 4)
-    return node.op.h.size > 1 and 8 * _MOST_PIXELS * node.op.h.size * groups > _LARGE_COLUMNS
+    pixels = (
+        _at_a_time(node.outs[0].shape[2]) if node.ins[1].bits else _MOST_PIXELS
+    )  # few bits: each part is summed too
+    return node.op.h.size > 1 and 8 * pixels * node.op.h.size * groups > _LARGE_COLUMNS
 
 
 def _window_context(

@@ -51,7 +51,7 @@ static inline void lam_eight_plain_few(const lam_panel *panel, uint8_t *y, int32
 {
     lam_panel_shifted one = {.panel = *panel, .more = {0, 0, 0}};
     for (int32_t p = 0; p < count; p++, one.panel.column += 4, y += panel->channels) {
-        lam_panel_share_1(&one, own ? 1 : ((bits == 4) ? -8 : -2));
+        lam_panel_few_share_1(&one, own ? 1 : ((bits == 4) ? -8 : -2));
         lam_panel_plain_few(&one, y, 1, own, bits, LAM_PANEL_LINED, type);
     }
 }

@@ -22,6 +22,71 @@
 
 #include "lam_armv7em_panel_shifted.h"
 
+/* As lam_panel_share, a group at a time: of two channels that sum would take nearly what their products do. */
+#if LAM_BLOCKS
+#define LAM_SHARED_1 \
+    "ldrd r2, r3, [%[x]], #8\n\t" \
+    "smlad %[a], r2, %[ones], %[a]\n\t" \
+    "smlad %[a], r3, %[ones], %[a]\n\t"
+#define LAM_SHARED_2 \
+    "ldmia %[x]!, {r2, r3, r4, r5}\n\t" \
+    "smlad %[a], r2, %[ones], %[a]\n\t" \
+    "smlad %[b], r3, %[ones], %[b]\n\t" \
+    "smlad %[a], r4, %[ones], %[a]\n\t" \
+    "smlad %[b], r5, %[ones], %[b]\n\t"
+#define LAM_SHARED_3 \
+    "ldmia %[x]!, {r2, r3, r4, r5, r8, r9}\n\t" \
+    "smlad %[a], r2, %[ones], %[a]\n\t" \
+    "smlad %[b], r3, %[ones], %[b]\n\t" \
+    "smlad %[c], r4, %[ones], %[c]\n\t" \
+    "smlad %[a], r5, %[ones], %[a]\n\t" \
+    "smlad %[b], r8, %[ones], %[b]\n\t" \
+    "smlad %[c], r9, %[ones], %[c]\n\t"
+#define LAM_SHARED_ASM(steps) \
+    __asm__ volatile(steps : [x] "+r"(x), [a] "+r"(a), [b] "+r"(b), [c] "+r"(c) \
+                     : [ones] "r"(0x00010001u) \
+                     : "r2", "r3", "r4", "r5", "r8", "r9", "memory")
+#if LAM_SMALL
+#define LAM_SHARED_TURN 1
+#define LAM_SHARED_TURN_OF(step) step
+#else
+#define LAM_SHARED_TURN 4
+#define LAM_SHARED_TURN_OF(step) step step step step
+#endif
+#define LAM_PANEL_SHARED_OF(pixels) \
+    do { \
+        const uint32_t *x = panel->panel.column; \
+        int32_t a = 0, b = 0, c = 0; \
+        const uint32_t *const end = x + 2 * (pixels) * panel->panel.groups; \
+        for (; end - x >= 2 * (pixels) * LAM_SHARED_TURN;) { \
+            LAM_SHARED_ASM(LAM_SHARED_TURN_OF(LAM_SHARED_##pixels)); \
+        } \
+        while (x != end) { \
+            LAM_SHARED_ASM(LAM_SHARED_##pixels); \
+        } \
+        panel->more[0] = a * shift; \
+        panel->more[1] = b * shift; \
+        panel->more[2] = c * shift; \
+    } while (0)
+#else
+#define LAM_PANEL_SHARED_OF(pixels) lam_panel_share(panel, shift, pixels)
+#endif
+
+LAM_PANEL void lam_panel_few_share_1(lam_panel_shifted *panel, int32_t shift)
+{
+    LAM_PANEL_SHARED_OF(1);
+}
+
+LAM_PANEL void lam_panel_few_share_2(lam_panel_shifted *panel, int32_t shift)
+{
+    LAM_PANEL_SHARED_OF(2);
+}
+
+LAM_PANEL void lam_panel_few_share_3(lam_panel_shifted *panel, int32_t shift)
+{
+    LAM_PANEL_SHARED_OF(3);
+}
+
 /* Adds what a pixel adds to the sums of both channels, then the products, [channel][pixel]; returns the place behind. */
 static inline const uint32_t *lam_panel_add_few(const lam_panel_shifted *panel, const uint32_t *w, int32_t *sums, int32_t pixels,
                                                 int own, int32_t bits)

@@ -10,23 +10,14 @@
 #define LAM_ARMV7EM_FEW_S16_H
 
 #include "lam_armv7em_few.h"
-
-/* Two inputs; they need not be aligned. */
-static inline uint32_t lam_few_s16_pair(const int16_t *x)
-{
-#if LAM_ARMV7EM && defined(__ARMEL__)
-    return lam_word(x);
-#else
-    return lam_pair(x[0], x[1]);
-#endif
-}
+#include "lam_armv7em_s16.h"
 
 /* The sum of so many inputs. */
 static inline int32_t lam_few_s16_total(const int16_t *x, int32_t inputs)
 {
     int32_t total = 0;
     for (int32_t m = 0; m < inputs; m += 2) {
-        total = lam_both(lam_few_s16_pair(x + m), 0x00010001u, total);
+        total = lam_both(lam_s16_pair(x + m), 0x00010001u, total);
     }
     return total;
 }
@@ -103,7 +94,7 @@ static inline void lam_few_s16_2(int32_t *acc, const int16_t *x, const uint8_t *
 static inline void lam_few_s16_dot(int32_t *acc, int32_t outputs, const int16_t *x, const uint8_t *w, int32_t inputs, int32_t bits)
 {
     for (int32_t m = 0; m < inputs; m += 4) {
-        const uint32_t few = lam_word(w + m), low = lam_few_s16_pair(x + m), high = lam_few_s16_pair(x + m + 2);
+        const uint32_t few = lam_word(w + m), low = lam_s16_pair(x + m), high = lam_s16_pair(x + m + 2);
         for (int32_t o = 0; o < outputs; o++) {
             acc[o] = lam_both(low, lam_few_pair(few, o * bits, bits), acc[o]);
             acc[o] = lam_both(high, lam_few_pair(few, 8 + o * bits, bits), acc[o]);

@@ -7,6 +7,7 @@ Where that is not so weights become bytes for the row made, a filter or a block 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -35,6 +36,8 @@ _ELEMENT = 8
 _IN_PAIRS = (0, 2, 1, 3)
 """Four inputs as bytes of a word have them whose fields a mask makes pairs."""
 _WORD_BYTES = 4
+_TOGETHER = 4
+"""Sums that registers have, of inputs that are read once."""
 _EACH_BYTE = 0x01010101
 """A byte times this is a word of four of them."""
 
@@ -59,12 +62,13 @@ class Called:
         """Inputs, with those that fill them."""
         return -(-inputs // _FOUR) * _FOUR if self.fours else inputs
 
-    def in_pairs(self, rows: Array) -> Array:
-        """Bytes [outputs, inputs] as these are summed."""
+    def in_turns(self, rows: Array, spans: Sequence[Span]) -> Array:
+        """Bytes [filters, inputs] as these are summed: fours of the filters of a turn lie beside each other."""
         if not self.fours:
             return rows
-        fours = filled_to(rows, _FOUR, axis=1).reshape(len(rows), -1, _FOUR)
-        return fours[..., _IN_PAIRS]
+        fours = filled_to(rows, _FOUR, axis=1).reshape(len(rows), -1, _FOUR)[..., _IN_PAIRS]
+        turns = [fours[s.first : s.end].reshape(-1, s.turn, *fours.shape[1:]).swapaxes(1, 2) for s in spans]
+        return np.concatenate([turn.reshape(-1, _FOUR) for turn in turns])
 
 
 CALLED = (
@@ -118,13 +122,13 @@ class Planes:
         return "uint8_t"
 
     def function(self, span: Span) -> str:
-        """The function that sums inputs for a filter."""
+        """The function that sums inputs for the filters of a turn."""
         assert self.called is not None
-        return f"{self.called.prefix}_{self.fields.bits}"
+        return f"{self.called.prefix}_{self.fields.bits}{'_two' if span.turn > 1 else ''}"
 
     def sums(self, span: Span) -> int:
         """How many it makes."""
-        return self.fields.in_turn(1)
+        return span.turn * self.fields.in_turn(1)
 
     def size(self, inputs: int) -> int:
         """Bytes of a filter of so many inputs."""
@@ -132,7 +136,7 @@ class Planes:
 
     def taken(self, span: Span, inputs: int) -> int:
         """Those that a turn takes."""
-        return self.size(inputs)
+        return span.turn * self.size(inputs)
 
     def loop(self, turns: int) -> str:
         """What stands before one of so many turns (lam_rolled.h)."""
@@ -155,10 +159,17 @@ class Planes:
 
     @property
     def spans(self) -> tuple[Span, ...]:
-        """Filters by how many outputs they have."""
-        counts = [sum(at < self.outputs for at in self.outputs_of(n)) for n in range(self.filters)]
-        starts = [n for n in range(self.filters) if n == 0 or counts[n] != counts[n - 1]]
-        return tuple(Span(a, b, counts[a]) for a, b in zip(starts, (*starts[1:], self.filters), strict=True))
+        """Filters by how many outputs they have; functions take as many together as make four sums."""
+        turn = _TOGETHER // self.fields.in_turn(1) if self.called else 1
+        whole, found = self.filters // turn * turn, list[Span]()
+        for n in (*range(0, whole, turn), *range(whole, self.filters)):
+            own = turn if n < whole else 1
+            planes = sum(at < self.outputs for m in range(n, n + own) for at in self.outputs_of(m))
+            if found and (found[-1].planes, found[-1].turn) == (planes, own):
+                found[-1] = replace(found[-1], end=n + own)
+            else:
+                found.append(Span(n, n + own, planes, own))
+        return tuple(found)
 
     def behind(self, plane: int) -> int:
         """The output of a plane, from that of the first on."""
@@ -174,7 +185,7 @@ class Planes:
         order = np.array([self.outputs_of(n) for n in range(self.filters)])
         full = filled_to(flat.astype(np.int64) + self.less, int(order.max()) + 1, axis=0)
         filters = self.fields.packed(full[order].transpose(0, 2, 1))
-        return (self.called.in_pairs(filters) if self.called else filters).reshape(-1)
+        return self.called.in_turns(filters, self.spans).reshape(-1) if self.called else filters.reshape(-1)
 
 
 @record
@@ -240,12 +251,11 @@ class Rows:
         return Field.later("weights", dtype, self.outputs * self.size(inputs), partial(self._packed, weights), about)
 
     def _packed(self, weights: Array) -> Array:
-        rows = self.called.in_pairs(weights.reshape(len(weights), -1))
-        if not self.called.fours:
-            return rows.reshape(-1)
-        words = np.ascontiguousarray(rows).view("<u4").reshape(len(rows), -1).astype(np.uint32)
-        return np.concatenate(
-            [words[s.first : s.end].reshape(-1, s.turn, words.shape[1]).swapaxes(1, 2).reshape(-1) for s in self.spans]
+        rows = self.called.in_turns(weights.reshape(len(weights), -1), self.spans)
+        return (
+            np.ascontiguousarray(rows).view("<u4").astype(np.uint32).reshape(-1)
+            if self.called.fours
+            else rows.reshape(-1)
         )
 
 

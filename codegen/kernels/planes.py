@@ -38,6 +38,8 @@ _IN_PAIRS = (0, 2, 1, 3)
 _WORD_BYTES = 4
 _TOGETHER = 4
 """Sums that registers have, of inputs that are read once."""
+_WORTH_CALLING = 32
+"""Weights of a convolution that are worth a copy of each window."""
 _EACH_BYTE = 0x01010101
 """A byte times this is a word of four of them."""
 
@@ -263,6 +265,8 @@ def byte_rows(sums: Weighted, called: Called) -> Rows | None:
     """Weights of 8 bits for such functions, or None: sums of 64 bits have no zero point of the inputs in their bias."""
     if sums.x is not DType.S16 or sums.weights.dtype != np.int8 or (sums.wide and sums.op.x_zero_point):
         return None
+    if sums.weights[0].size < _FOUR or (sums.weights.ndim > 2 and sums.weights.size < _WORTH_CALLING):
+        return None  # plain C takes less than a copy and a call
     return Rows(called, len(sums.weights), sums.wide)
 
 

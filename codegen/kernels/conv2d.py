@@ -15,13 +15,16 @@ from codegen.ir.shape import Window
 from codegen.kernels.common import RequantContext, requant_context, requant_fields
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.planes import (
+    BYTES_CALLED,
     CALLED,
     SHORT,
     UNPACKS,
     Called,
     FewWeights,
     Planes,
+    Rows,
     Unpacked,
+    byte_rows,
     called_said,
     few_headers,
     few_weights,
@@ -48,7 +51,7 @@ class GroupedContext(GroupSizes):
     w_in: int
     w_out: int
     rq: RequantContext
-    planes: Planes | None = None
+    planes: Planes | Rows | None = None
 
 
 @record(kw_only=True)
@@ -223,10 +226,11 @@ def _fit_window(node: NodeOf[Conv2D]) -> Fit | None:
     if sums is None or few is None or node.op.groups > 1:
         return None
     inputs = few.numbers[0].size
-    k = _window(node, sums, few.vector_planes(sums), filled(inputs))
+    planes = few.vector_planes(sums)
+    k = _window(node, sums, planes, filled(inputs))
     if len(sums.weights) < _WORTH_A_COPY and k.summed == filled(k.summed):
         return None
-    return _fit_copied(node, sums, few, k, plain(few), k.filled - inputs)
+    return _fit_copied(node, sums, few, k, few.fields_of(planes, k.filled - inputs), plain(few))
 
 
 def _fit_called(node: NodeOf[Conv2D], *, called: Called) -> Fit | None:
@@ -237,19 +241,33 @@ def _fit_called(node: NodeOf[Conv2D], *, called: Called) -> Fit | None:
     if sums is None or few is None or planes is None:
         return None
     k = _window(node, sums, planes, planes.size(few.numbers[0].size))
-    return _fit_copied(node, sums, few, k, called_said(few))
+    return _fit_copied(node, sums, few, k, few.fields_of(planes), called_said(few))
 
 
-def _window(node: NodeOf[Conv2D], sums: Weighted, planes: Planes, summed: int) -> WindowContext:
+def _fit_called_bytes(node: NodeOf[Conv2D], *, called: Called) -> Fit | None:
+    """The same by weights of 8 bits, for several outputs at a time."""
+    sums = weighted(node, apart=True)
+    rows = byte_rows(sums, called) if sums and node.op.groups == 1 else None
+    if sums is None or rows is None or few_weights(node.ins[1], sums.weights):
+        return None
+    k = _window(node, sums, rows, called.summed(sums.weights[0].size))
+    return _fit_copied(node, sums, None, k, (rows.field(sums.weights),), called_said(None))
+
+
+def _window(node: NodeOf[Conv2D], sums: Weighted, planes: Planes | Rows, summed: int) -> WindowContext:
     return WindowContext(**conv_literals(node, sums), planes=planes, skips=_skips(node, sums), filled=summed)
 
 
 def _fit_copied(
-    node: NodeOf[Conv2D], sums: Weighted, few: FewWeights, k: WindowContext, why: str, behind: int = 0
+    node: NodeOf[Conv2D],
+    sums: Weighted,
+    few: FewWeights | None,
+    k: WindowContext,
+    stored: tuple[Field, ...],
+    why: str,
 ) -> Fit:
-    """From a copy of each window; `behind`: so many bytes are read behind weights."""
-    assert k.planes is not None
-    params = (*_numbers(node, sums, k), *few.fields_of(k.planes, behind))
+    """From a copy of each window."""
+    params = (*_numbers(node, sums, k), *stored)
     scratch = Scratch("window", k.filled * node.ins[0].dtype.bytes)
     return Fit(k, params, (scratch,), why, headers=(*k.rq.headers, *few_headers(few, k.planes)))
 
@@ -261,7 +279,8 @@ def _skips(node: NodeOf[Conv2D], sums: Weighted) -> bool:
 
 def _numbers(node: NodeOf[Conv2D], sums: Weighted, k: ConvContext) -> tuple[Field, ...]:
     """All params but weights."""
-    return (sums.bias_field(), *sums.zero_fields(padded=k.has_edges and not k.skips), *requant_fields(node.op.requant))
+    zeros = sums.zero_fields(padded=k.has_edges and not k.skips, none=isinstance(k.planes, Rows))
+    return (sums.bias_field(), *zeros, *requant_fields(node.op.requant))
 
 
 CONV2D_UNPACKED = Kernel(
@@ -281,7 +300,9 @@ CONV2D_UNPACKED_WORDS = (_UNPACKED_WORDS, _UNPACKED_MVE)
 """On chips that read words anywhere; with Helium compilers make vectors of adding zero points of their own to bytes."""
 CONV2D_WINDOW = Kernel("conv2d_window", "conv2d_window.c.j2", "row", (Conv2D,), _fit_window, needs=UNPACKS)
 CONV2D_CALLED = tuple(
-    replace(CONV2D_WINDOW, make=partial(_fit_called, called=called), needs=needs) for needs, called in CALLED
+    replace(CONV2D_WINDOW, make=partial(make, called=called), needs=needs)
+    for make, functions in ((_fit_called, CALLED), (_fit_called_bytes, BYTES_CALLED))
+    for needs, called in functions
 )
 """Of 16-bit data, on chips that multiply 16 bits several at a time."""
 CONV2D = Kernel("conv2d", "conv2d.c.j2", "row", (Conv2D,), _fit, program_memory=True)

@@ -12,12 +12,15 @@ from codegen.kernels.common import RequantContext, requant_context, requant_fiel
 from codegen.kernels.conv2d import is_pointwise
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.planes import (
+    BYTES_CALLED,
     CALLED,
     SHORT,
     UNPACKS,
     Called,
     FewWeights,
     Planes,
+    Rows,
+    byte_rows,
     called_said,
     few_headers,
     few_weights,
@@ -44,7 +47,7 @@ class DenseContext:
     n_out: int
     shifted: bool
     rq: RequantContext
-    planes: Planes | None = None
+    planes: Planes | Rows | None = None
     more: int = 0
 
     @property
@@ -63,17 +66,20 @@ def _fit(node: NodeOf[Conv2D | Dense], *, short: bool = False) -> Fit | None:
 
 
 def _fit_planes(
-    node: NodeOf[Conv2D | Dense], sums: Weighted, few: FewWeights | None, planes: Planes | None, more: int = 0
+    node: NodeOf[Conv2D | Dense], sums: Weighted, few: FewWeights | None, planes: Planes | Rows | None, more: int = 0
 ) -> Fit:
     """With bytes that outputs share where weights have few bits; `more`: inputs are summed from a copy with so many."""
-    numbers = (*sums.zero_fields(padded=False), *requant_fields(node.op.requant))
-    behind = 0 if planes and planes.called else more
-    stored = few.fields_of(planes, behind) if few and planes else (sums.plain_weights(),)
+    rows = planes if isinstance(planes, Rows) else None
+    numbers = (*sums.zero_fields(padded=False, none=rows is not None), *requant_fields(node.op.requant))
+    if few and isinstance(planes, Planes):
+        stored = few.fields_of(planes, 0 if planes.called else more)
+    else:
+        stored = (rows.field(sums.weights) if rows else sums.plain_weights(),)
     params = (sums.bias_field(), *numbers, *stored)
     context = _context(node, sums, shifted=False)
-    context = replace(context, planes=planes, more=more, w_t="uint8_t") if planes else context
+    context = replace(context, planes=planes, more=more, w_t=planes.w_t) if planes else context
     scratch = (Scratch("pixel", context.summed * node.ins[0].dtype.bytes),) if more else ()
-    why = called_said(few) if few and planes and planes.called else plain(few)
+    why = called_said(few) if planes and planes.called else plain(few)
     return Fit(context, params, scratch, why, headers=(*context.rq.headers, *few_headers(few, planes)))
 
 
@@ -96,6 +102,16 @@ def _fit_called(node: NodeOf[Conv2D | Dense], *, called: Called) -> Fit | None:
         return None
     inputs = node.ins[0].shape[-1]
     return _fit_planes(node, sums, few, planes, planes.size(inputs) - inputs)
+
+
+def _fit_called_bytes(node: NodeOf[Conv2D | Dense], *, called: Called) -> Fit | None:
+    """The same by weights of 8 bits, for several outputs at a time."""
+    sums = weighted(node, apart=True)
+    rows = byte_rows(sums, called) if sums and is_pointwise(node.op) else None
+    if sums is None or rows is None or few_weights(node.ins[1], sums.weights):
+        return None
+    inputs = node.ins[0].shape[-1]
+    return _fit_planes(node, sums, None, rows, called.summed(inputs) - inputs)
 
 
 def _fit_shifted(node: NodeOf[Conv2D | Dense]) -> Fit | None:
@@ -134,7 +150,9 @@ _SHORT = tuple(
 )
 
 DENSE_CALLED = tuple(
-    replace(DENSE_FILLED, make=partial(_fit_called, called=called), needs=needs) for needs, called in CALLED
+    replace(DENSE_FILLED, make=partial(make, called=called), needs=needs)
+    for make, functions in ((_fit_called, CALLED), (_fit_called_bytes, BYTES_CALLED))
+    for needs, called in functions
 )
 """Of 16-bit data, on chips that multiply 16 bits several at a time."""
 

@@ -1,11 +1,13 @@
-"""Weights of few bits for kernels in plain C.
+"""Weights of few bits for kernels in plain C, and of 8 bits for functions that sum several outputs of 16-bit data.
 
 Where outputs have the same inputs, each byte holds the weights of several (Planes): one input is read for all of them.
+Of weights of 8 bits the functions take several outputs' own (Rows).
 Where that is not so weights become bytes for the row made, a filter or a block of channels at a time (Unpacked).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -34,6 +36,10 @@ _ELEMENT = 8
 _IN_PAIRS = (0, 2, 1, 3)
 """Four inputs as bytes of a word have them whose fields a mask makes pairs."""
 _WORD_BYTES = 4
+_TOGETHER = 4
+"""Sums that registers have, of inputs that are read once."""
+_WORTH_CALLING = 32
+"""Weights of a convolution that are worth a copy of each window."""
 _EACH_BYTE = 0x01010101
 """A byte times this is a word of four of them."""
 
@@ -45,7 +51,7 @@ def filled(run: int) -> int:
 
 @record
 class Called:
-    """Functions that sum 16-bit inputs by bytes of few bits: `prefix` of their names, `header` that has them.
+    """Functions that sum 16-bit inputs by bytes of weights: `prefix` of their names, `header` that has them.
 
     `fours`: inputs come in fours, whose bytes are those of the first, the third, the second and the fourth.
     """
@@ -58,21 +64,35 @@ class Called:
         """Inputs, with those that fill them."""
         return -(-inputs // _FOUR) * _FOUR if self.fours else inputs
 
+    def in_turns(self, rows: Array, spans: Sequence[Span]) -> Array:
+        """Bytes [filters, inputs] as these are summed: fours of the filters of a turn lie beside each other."""
+        if not self.fours:
+            return rows
+        fours = filled_to(rows, _FOUR, axis=1).reshape(len(rows), -1, _FOUR)[..., _IN_PAIRS]
+        turns = [fours[s.first : s.end].reshape(-1, s.turn, *fours.shape[1:]).swapaxes(1, 2) for s in spans]
+        return np.concatenate([turn.reshape(-1, _FOUR) for turn in turns])
+
 
 CALLED = (
     (frozenset({"dsp"}), Called("lam_few_s16", "lam_armv7em_few_s16.h", fours=True)),
     (frozenset({"mve"}), Called("lam_mve_few_s16", "lam_mve_few_s16.h", fours=False)),
 )
-"""Features of chips, and the functions that they have."""
+"""Features of chips, and the functions that they have for weights of few bits."""
+BYTES_CALLED = (
+    (frozenset({"dsp"}), Called("lam_s16", "lam_armv7em_s16.h", fours=True)),
+    (frozenset({"mve"}), Called("lam_mve_s16", "lam_mve_s16.h", fours=False)),
+)
+"""The same for weights of 8 bits."""
 
 
 @record
 class Span:
-    """Filters [first, end) of bytes, of which each has `planes` outputs."""
+    """Filters [first, end) of bytes, of which each has `planes` outputs, or so many filters together: `turn`."""
 
     first: int
     end: int
     planes: int
+    turn: int = 1
 
 
 @record
@@ -98,9 +118,27 @@ class Planes:
         """What all numbers are stored more than they are."""
         return self.fields.sign if self.called and not self.own else 0
 
+    @property
+    def w_t(self) -> str:
+        """The C type of what a filter is made of."""
+        return "uint8_t"
+
+    def function(self, span: Span) -> str:
+        """The function that sums inputs for the filters of a turn."""
+        assert self.called is not None
+        return f"{self.called.prefix}_{self.fields.bits}{'_two' if span.turn > 1 else ''}"
+
+    def sums(self, span: Span) -> int:
+        """How many it makes."""
+        return span.turn * self.fields.in_turn(1)
+
     def size(self, inputs: int) -> int:
         """Bytes of a filter of so many inputs."""
         return self.called.summed(inputs) if self.called else inputs
+
+    def taken(self, span: Span, inputs: int) -> int:
+        """Those that a turn takes."""
+        return span.turn * self.size(inputs)
 
     def loop(self, turns: int) -> str:
         """What stands before one of so many turns (lam_rolled.h)."""
@@ -123,10 +161,17 @@ class Planes:
 
     @property
     def spans(self) -> tuple[Span, ...]:
-        """Filters by how many outputs they have."""
-        counts = [sum(at < self.outputs for at in self.outputs_of(n)) for n in range(self.filters)]
-        starts = [n for n in range(self.filters) if n == 0 or counts[n] != counts[n - 1]]
-        return tuple(Span(a, b, counts[a]) for a, b in zip(starts, (*starts[1:], self.filters), strict=True))
+        """Filters by how many outputs they have; functions take as many together as make four sums."""
+        turn = _TOGETHER // self.fields.in_turn(1) if self.called else 1
+        whole, found = self.filters // turn * turn, list[Span]()
+        for n in (*range(0, whole, turn), *range(whole, self.filters)):
+            own = turn if n < whole else 1
+            planes = sum(at < self.outputs for m in range(n, n + own) for at in self.outputs_of(m))
+            if found and (found[-1].planes, found[-1].turn) == (planes, own):
+                found[-1] = replace(found[-1], end=n + own)
+            else:
+                found.append(Span(n, n + own, planes, own))
+        return tuple(found)
 
     def behind(self, plane: int) -> int:
         """The output of a plane, from that of the first on."""
@@ -142,10 +187,87 @@ class Planes:
         order = np.array([self.outputs_of(n) for n in range(self.filters)])
         full = filled_to(flat.astype(np.int64) + self.less, int(order.max()) + 1, axis=0)
         filters = self.fields.packed(full[order].transpose(0, 2, 1))
-        if self.called and self.called.fours:
-            fours = filled_to(filters, _FOUR, axis=1).reshape(len(filters), -1, _FOUR)
-            filters = fours[..., _IN_PAIRS]
-        return filters.reshape(-1)
+        return self.called.in_turns(filters, self.spans).reshape(-1) if self.called else filters.reshape(-1)
+
+
+@record
+class Rows:
+    """Literals of weights of 8 bits by which functions sum inputs of 16 bits, of several outputs at a time.
+
+    `wide`: sums have 64 bits.  Where inputs come in fours these are a word, and the words of the outputs lie in turn.
+    """
+
+    called: Called
+    outputs: int
+    wide: bool
+
+    @property
+    def totals(self) -> bool:
+        """Nothing is taken off weights, of which a sum of the inputs would be made."""
+        return False
+
+    @property
+    def step(self) -> int:
+        """From the output of a filter to that of the next."""
+        return 1
+
+    def behind(self, plane: int) -> int:
+        """The output of one of the filters of a turn, from the first on."""
+        return plane
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """Outputs by how many are summed at a time: as many as registers have the sums of, then what is left."""
+        found, first = [], 0
+        for turn in (2, 1) if self.wide else (4, 2, 1):
+            end = first + (self.outputs - first) // turn * turn
+            found += [Span(first, end, turn, turn)] if end > first else []
+            first = end
+        return tuple(found)
+
+    @property
+    def w_t(self) -> str:
+        """The C type of what a filter is made of."""
+        return "uint32_t" if self.called.fours else "int8_t"
+
+    def function(self, span: Span) -> str:
+        """The function that sums inputs for the outputs of a turn."""
+        return f"{self.called.prefix}_{'long_' if self.wide else ''}{span.turn}"
+
+    def sums(self, span: Span) -> int:
+        """How many it makes."""
+        return span.turn
+
+    def size(self, inputs: int) -> int:
+        """Elements of a filter of so many inputs."""
+        return self.called.summed(inputs) // (_WORD_BYTES if self.called.fours else 1)
+
+    def taken(self, span: Span, inputs: int) -> int:
+        """Those that a turn takes."""
+        return span.turn * self.size(inputs)
+
+    def field(self, weights: Array) -> Field:
+        """Params `weights`."""
+        inputs, about = weights.size // len(weights), f"in the order of {self.called.header}"
+        dtype = np.uint32 if self.called.fours else np.int8
+        return Field.later("weights", dtype, self.outputs * self.size(inputs), partial(self._packed, weights), about)
+
+    def _packed(self, weights: Array) -> Array:
+        rows = self.called.in_turns(weights.reshape(len(weights), -1), self.spans)
+        return (
+            np.ascontiguousarray(rows).view("<u4").astype(np.uint32).reshape(-1)
+            if self.called.fours
+            else rows.reshape(-1)
+        )
+
+
+def byte_rows(sums: Weighted, called: Called) -> Rows | None:
+    """Weights of 8 bits for such functions, or None: sums of 64 bits have no zero point of the inputs in their bias."""
+    if sums.x is not DType.S16 or sums.weights.dtype != np.int8 or (sums.wide and sums.op.x_zero_point):
+        return None
+    if sums.weights[0].size < _FOUR or (sums.weights.ndim > 2 and sums.weights.size < _WORTH_CALLING):
+        return None  # plain C takes less than a copy and a call
+    return Rows(called, len(sums.weights), sums.wide)
 
 
 @record
@@ -305,12 +427,13 @@ def plain(few: FewWeights | None) -> str:
     return f"plain C99, {few_said(few.bits, own=few.less is not None)}" if few else "plain C99"
 
 
-def called_said(few: FewWeights) -> str:
+def called_said(few: FewWeights | None) -> str:
     """What is said of a form whose sums functions of a chip make."""
-    return f"several products of 16 bits at a time, {few_said(few.bits, own=few.less is not None)}"
+    said = f", {few_said(few.bits, own=few.less is not None)}" if few else ""
+    return f"several products of 16 bits at a time{said}"
 
 
-def few_headers(few: FewWeights | None, planes: Planes | None = None) -> tuple[str, ...]:
+def few_headers(few: FewWeights | None, planes: Planes | Rows | None = None) -> tuple[str, ...]:
     """Files of the runtime that sums of them take."""
     if planes and planes.called:
         return (planes.called.header,)

@@ -147,10 +147,13 @@ class Weighted:
         """Params `bias`, folded."""
         return Field.later("bias", np.int32, self.bias.size, lambda: self.folded, FOLDED)
 
-    def zero_fields(self, *, padded: bool) -> tuple[Field, ...]:
-        """Params `x_zero_point` where it is read: in place of padding, and off each input of a wide accumulator."""
+    def zero_fields(self, *, padded: bool, none: bool = False) -> tuple[Field, ...]:
+        """Params `x_zero_point` where it is read: in place of padding, and off each input of a wide accumulator.
+
+        `none`: such an accumulator's is nowhere read, as it is 0.
+        """
         zero = Field("x_zero_point", np.array([self.op.x_zero_point], np.int32), about="of the input")
-        return (zero,) if padded or self.wide else ()
+        return (zero,) if padded or (self.wide and not none) else ()
 
     def shift_fields(self) -> tuple[Field, ...]:
         """Params `w_shift` where there is one, or one for each output."""

@@ -28,6 +28,35 @@ _FOUR, _LITTLE = 4, 80
 
 
 @record
+class Summed:
+    """Instructions for four inputs of 16 bits, or eight, where functions sum them for outputs on chips with a feature.
+
+    Of weights in bytes for four outputs, two and one; of few bits for four, and two of 4 bits; for the inputs' own sum.
+    """
+
+    feature: str
+    bytes: tuple[int, int, int]
+    few: tuple[int, int]
+    total: int
+
+    def in_bytes(self, outputs: int) -> int:
+        """Those for so many outputs by bytes."""
+        four, two, one = self.bytes
+        return four * (outputs // 4) + two * (outputs % 4 // 2) + one * (outputs % 2)
+
+    def in_few(self, outputs: int, bits: int) -> int:
+        """The same by few bits, whose filters have as many outputs as a byte has fields."""
+        filters = -(-outputs * bits // _BYTE)
+        together = 2 if bits > 2 else 1
+        return self.few[0] * (filters // together) + self.few[1] * (filters % together) + self.total
+
+
+_SUMMED = (Summed("dsp", (19, 12, 7), (20, 11), 6), Summed("mve", (9, 5, 3), (9, 5), 2))
+_MOST = 1.25
+"""Times the instructions of bytes that few bits may take there."""
+
+
+@record
 class Unpacking:
     """What code for weights of few bits takes more on chips with a feature, about: `code` bytes, 0 for none.
 
@@ -44,7 +73,7 @@ class Unpacking:
 
 UNPACKING = (
     Unpacking("mve", 8, 0),
-    Unpacking("mve", 16, 40),
+    Unpacking("mve", 16, 80),
     Unpacking("dsp", 8, 160, 2),
     Unpacking("dsp", 16, 40, turn=4),
     Unpacking("armv7m", 8, 96, 2),
@@ -65,8 +94,8 @@ def is_packed(node: NodeView, features: Features, unpacking: tuple[Unpacking, ..
     if features & _SUMS_ONE and _is_small(node):
         return False
     data = _data(node)
-    if data == 2 * _BYTE and node.ins[1].shape[0] == 1:
-        return False  # in plain C an output alone has each byte to itself
+    if data == 2 * _BYTE and _is_of_few_outputs(node.ins[1], features):
+        return False
     own = next((one for one in unpacking if one.feature in features and one.data == data), None)
     if own is None or not own.code:
         return True
@@ -90,6 +119,16 @@ def _data(node: NodeView) -> int:
         return 0
     ends = {x.dtype, y.dtype}
     return _BYTE if ends <= set(BYTES) else 2 * _BYTE if ends == {DType.S16} else 0
+
+
+def _is_of_few_outputs(kind: TensorType, features: Features) -> bool:
+    """Whether 16-bit data has so few outputs that bytes take less.
+
+    In plain C an output alone has each byte to itself; where functions sum, the inputs' own sum is much of few.
+    """
+    outputs = kind.shape[0]
+    summed = next((one for one in _SUMMED if one.feature in features), None)
+    return outputs == 1 or (summed is not None and summed.in_few(outputs, kind.bits) > _MOST * summed.in_bytes(outputs))
 
 
 def _is_narrow(node: NodeView) -> bool:

@@ -42,17 +42,25 @@ def test_an_output_alone_is_packed_where_that_takes_less_code(level: str, packs:
     assert said(dense(ints(S8, 1, 64) % 7), level) == packs
 
 
-@pytest.mark.parametrize(("level", "inputs"), [("armv7em", 20), ("armv81m_mve", 20), ("rv32", 80), ("c99", 0)])
+@pytest.mark.parametrize(("level", "inputs"), [("armv7em", 20), ("armv81m_mve", 40), ("rv32", 80), ("c99", 0)])
 def test_layers_of_16_bit_data_have_a_number_of_their_own(level: str, inputs: int) -> None:
     """An output alone saves nothing."""
-    assert not inputs or not said(dense(ints(S8, 4, inputs) % 7, S16), level)
-    assert said(dense(ints(S8, 4, inputs + 4) % 7, S16), level)
+    assert not inputs or not said(dense(ints(S8, 8, inputs // 8 * 4) % 7, S16), level)
+    assert said(dense(ints(S8, 8, inputs // 8 * 4 + 4) % 7, S16), level)
     assert not said(dense(ints(S8, 1, 400) % 7, S16), level)
+
+
+@pytest.mark.parametrize(("level", "outputs"), [("armv7em", {6, 7, 8, 10}), ("armv81m_mve", {4, 6, 7, 8, 9, 10})])
+def test_few_outputs_of_16_bit_data_are_bytes_where_the_sum_of_their_inputs_is_much(
+    level: str, outputs: set[int]
+) -> None:
+    packed = {n for n in range(1, 11) if said(dense(ints(S8, n, 200) % 7, S16), level)}
+    assert packed == outputs
 
 
 def test_weights_that_are_filled_to_fours_save_less() -> None:
     """Where 16-bit inputs are multiplied two at a time, of few inputs most would be filling."""
-    few = dense(ints(S8, 64, 2) % 7, S16)
+    few = dense(ints(S8, 96, 2) % 7, S16)
     assert [said(few, level) for level in ("armv7em", "armv81m_mve")] == [False, True]
 
 

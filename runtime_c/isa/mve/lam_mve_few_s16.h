@@ -11,19 +11,16 @@
 #include "lam_base.h"
 #include "lam_mve.h"
 
-/* Eight inputs by a field of their bytes in q1, and what begins and ends the loop over them. */
-#define LAM_MVE_FEW_S16_LOWEST(acc) \
-    "vand q2, q1, q3\n" \
-    "vmladava.s16 " acc ", q0, q2\n"
-#define LAM_MVE_FEW_S16_NEXT(bits) "vshr.u16 q1, q1, #" bits "\n"
-#define LAM_MVE_FEW_S16_LAST(acc, bits) \
-    LAM_MVE_FEW_S16_NEXT(bits) \
-    "vmladava.s16 " acc ", q0, q1\n"
-#define LAM_MVE_FEW_S16(mask, products) \
-    "vmov.i16 q3, #" mask "\n" \
+/* Eight inputs by the bytes in q1 and what is left of these above a field, and what begins and ends the loop over them. */
+#define LAM_MVE_FEW_S16_BYTES(w, acc) \
+    "vldrb.u16 q1, [%[" w "]], #8\n" \
+    "vmladava.s16 %[" acc "], q0, q1\n"
+#define LAM_MVE_FEW_S16_ABOVE(acc, bits) \
+    "vshr.u16 q1, q1, #" bits "\n" \
+    "vmladava.s16 %[" acc "], q0, q1\n"
+#define LAM_MVE_FEW_S16(products) \
     "dlstp.16 lr, %[inputs]\n" \
     "1:\n" \
-    "vldrb.u16 q1, [%[w]], #8\n" \
     "vldrh.16 q0, [%[x]], #16\n" products \
     "letp lr, 1b\n"
 
@@ -51,19 +48,29 @@ static inline int32_t lam_mve_few_s16_total(const int16_t *x, int32_t inputs)
 #endif
 }
 
+#if LAM_MVE
+
+/* What is added to a sum of inputs by fields: those by bytes from the field on, less those by what is above it, which is `once`
+ * as large there.  Numbers wrap, but the result. */
+static inline int32_t lam_mve_few_s16_field(int32_t acc, uint32_t bytes, uint32_t above, uint32_t once)
+{
+    return (int32_t)((uint32_t)acc + bytes - once * above);
+}
+
+#endif
+
 /* Their products with the fields of a filter, two outputs of 4 bits. */
 static inline void lam_mve_few_s16_4(int32_t *acc, const int16_t *x, const uint8_t *w, int32_t inputs)
 {
 #if LAM_MVE
-    register int32_t acc0 __asm__("r0") = acc[0];
-    register int32_t acc1 __asm__("r2") = acc[1];
-    __asm volatile(
-        LAM_MVE_FEW_S16("15", LAM_MVE_FEW_S16_LOWEST("%[acc0]") LAM_MVE_FEW_S16_LAST("%[acc1]", "4"))
-        : [acc0] "+r"(acc0), [acc1] "+r"(acc1), [x] "+&r"(x), [w] "+&l"(w)
-        : [inputs] "r"(inputs)
-        : "lr", "q0", "q1", "q2", "q3", "memory");
-    acc[0] = acc0;
-    acc[1] = acc1;
+    register uint32_t sum0 __asm__("r6") = 0;
+    register uint32_t sum1 __asm__("r8") = 0;
+    __asm volatile(LAM_MVE_FEW_S16(LAM_MVE_FEW_S16_BYTES("w", "sum0") LAM_MVE_FEW_S16_ABOVE("sum1", "4"))
+                   : [sum0] "+r"(sum0), [sum1] "+r"(sum1), [x] "+&r"(x), [w] "+&l"(w)
+                   : [inputs] "r"(inputs)
+                   : "lr", "q0", "q1", "memory");
+    acc[0] = lam_mve_few_s16_field(acc[0], sum0, sum1, 16);
+    acc[1] = lam_mve_few_s16_field(acc[1], sum1, 0, 0);
 #else
     for (int32_t m = 0; m < inputs; m++) {
         acc[0] += x[m] * (w[m] & 15);
@@ -72,24 +79,49 @@ static inline void lam_mve_few_s16_4(int32_t *acc, const int16_t *x, const uint8
 #endif
 }
 
+/* The same of two filters, one behind the other. */
+static inline void lam_mve_few_s16_4_two(int32_t *acc, const int16_t *x, const uint8_t *w, int32_t inputs)
+{
+#if LAM_MVE
+    register uint32_t sum0 __asm__("r6") = 0;
+    register uint32_t sum1 __asm__("r8") = 0;
+    register uint32_t sum2 __asm__("r10") = 0;
+    register uint32_t sum3 __asm__("r12") = 0;
+    const uint8_t *w1 = w + inputs;
+    __asm volatile(
+        LAM_MVE_FEW_S16(LAM_MVE_FEW_S16_BYTES("w0", "sum0") LAM_MVE_FEW_S16_ABOVE("sum1", "4") LAM_MVE_FEW_S16_BYTES("w1", "sum2")
+                            LAM_MVE_FEW_S16_ABOVE("sum3", "4"))
+        : [sum0] "+r"(sum0), [sum1] "+r"(sum1), [sum2] "+r"(sum2), [sum3] "+r"(sum3), [x] "+&r"(x), [w0] "+&l"(w), [w1] "+&l"(w1)
+        : [inputs] "r"(inputs)
+        : "lr", "q0", "q1", "memory");
+    acc[0] = lam_mve_few_s16_field(acc[0], sum0, sum1, 16);
+    acc[1] = lam_mve_few_s16_field(acc[1], sum1, 0, 0);
+    acc[2] = lam_mve_few_s16_field(acc[2], sum2, sum3, 16);
+    acc[3] = lam_mve_few_s16_field(acc[3], sum3, 0, 0);
+#else
+    lam_mve_few_s16_4(acc, x, w, inputs);
+    lam_mve_few_s16_4(acc + 2, x, w + inputs, inputs);
+#endif
+}
+
 /* The same of four outputs of 2 bits. */
 static inline void lam_mve_few_s16_2(int32_t *acc, const int16_t *x, const uint8_t *w, int32_t inputs)
 {
 #if LAM_MVE
-    register int32_t acc0 __asm__("r0") = acc[0];
-    register int32_t acc1 __asm__("r2") = acc[1];
-    register int32_t acc2 __asm__("r4") = acc[2];
-    register int32_t acc3 __asm__("r6") = acc[3];
+    register uint32_t sum0 __asm__("r6") = 0;
+    register uint32_t sum1 __asm__("r8") = 0;
+    register uint32_t sum2 __asm__("r10") = 0;
+    register uint32_t sum3 __asm__("r12") = 0;
     __asm volatile(
-        LAM_MVE_FEW_S16("3", LAM_MVE_FEW_S16_LOWEST("%[acc0]") LAM_MVE_FEW_S16_NEXT("2") LAM_MVE_FEW_S16_LOWEST("%[acc1]")
-                        LAM_MVE_FEW_S16_NEXT("2") LAM_MVE_FEW_S16_LOWEST("%[acc2]") LAM_MVE_FEW_S16_LAST("%[acc3]", "2"))
-        : [acc0] "+r"(acc0), [acc1] "+r"(acc1), [acc2] "+r"(acc2), [acc3] "+r"(acc3), [x] "+&r"(x), [w] "+&l"(w)
+        LAM_MVE_FEW_S16(LAM_MVE_FEW_S16_BYTES("w", "sum0") LAM_MVE_FEW_S16_ABOVE("sum1", "2") LAM_MVE_FEW_S16_ABOVE("sum2", "2")
+                            LAM_MVE_FEW_S16_ABOVE("sum3", "2"))
+        : [sum0] "+r"(sum0), [sum1] "+r"(sum1), [sum2] "+r"(sum2), [sum3] "+r"(sum3), [x] "+&r"(x), [w] "+&l"(w)
         : [inputs] "r"(inputs)
-        : "lr", "q0", "q1", "q2", "q3", "memory");
-    acc[0] = acc0;
-    acc[1] = acc1;
-    acc[2] = acc2;
-    acc[3] = acc3;
+        : "lr", "q0", "q1", "memory");
+    acc[0] = lam_mve_few_s16_field(acc[0], sum0, sum1, 4);
+    acc[1] = lam_mve_few_s16_field(acc[1], sum1, sum2, 4);
+    acc[2] = lam_mve_few_s16_field(acc[2], sum2, sum3, 4);
+    acc[3] = lam_mve_few_s16_field(acc[3], sum3, 0, 0);
 #else
     for (int32_t m = 0; m < inputs; m++) {
         acc[0] += x[m] * (w[m] & 3);

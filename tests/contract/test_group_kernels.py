@@ -214,14 +214,14 @@ def test_zero_points_lie_beside_factors_on_x86_where_numbers_are_bytes() -> None
     assert {(k.bytes, k.paired) for k in apart} == {(True, True), (False, False)}
 
 
-def dense(numbers: Array, block: int, x: DType = S8) -> NodeOf[Dense]:
+def dense(numbers: Array, block: int, x: DType = S8, pixels: int = 1) -> NodeOf[Dense]:
     """A layer of these numbers of 4 bits, whose groups have factors of 1, 2, ... ."""
     outputs, inputs = numbers.shape
     factors = np.arange(1, 1 + -(-inputs // block)).repeat(block)[:inputs]
     op = Dense(0, make_requant("single", 1.0, [2.0**-12], q(1.0), S8), S8, None)
     arrays = ((numbers * factors).astype(np.int16), np.zeros(outputs, np.int32))
     weights, bias = (TensorType(a.shape, DType.of(a)) for a in arrays)
-    kinds = (t(x, 1, inputs), TensorType(weights.shape, weights.dtype, bits=4, block=block), bias)
+    kinds = (t(x, pixels, inputs), TensorType(weights.shape, weights.dtype, bits=4, block=block), bias)
     return NodeOf("n", op, kinds, op.infer(kinds), (None, *arrays))
 
 
@@ -320,3 +320,11 @@ def test_many_pixels_keep_to_that(chip: str, inputs: int, outputs: int, block: i
 def test_on_x86_they_do_too(inputs: int, outputs: int, block: int, rows: int, kind: str) -> None:
     (_, few), (_, bytes_) = (stepped.counted(published(inputs, outputs, k, block, rows)) for k in (kind, "8 bits"))
     assert few <= MOST * bytes_
+
+
+@pytest.mark.parametrize(("block", "kernel"), [(1 << 15, "x86_groups"), (1 << 16, "blocked_group_pairs")])
+def test_groups_whose_sums_times_16_leave_32_bits_have_plain_c(block: int, kernel: str) -> None:
+    """Of two pixels; those of one are summed piece by piece."""
+    form = find_form(dense(np.resize([-8, 7], (16, 2 * block)), block, pixels=2), "host")
+    assert form is not None
+    assert form.kernel == kernel

@@ -429,9 +429,8 @@ def _by_row(sums: Weighted, rq: FastRequant, *, wide: bool) -> InBytes | None:
 def _is_large(node: NodeOf[Conv2D]) -> bool:
     pieces = 1 if node.op.w.dilation == 1 else node.op.w.size
     groups = pieces * -(-(node.op.w.size // pieces) * node.ins[0].shape[3] // 4)
-    pixels = (
-        _at_a_time(node.outs[0].shape[2]) if node.ins[1].bits else _MOST_PIXELS
-    )  # few bits: each part is summed too
+    # of few bits each part is summed as well
+    pixels = _at_a_time(node.outs[0].shape[2]) if node.ins[1].bits else _MOST_PIXELS
     return node.op.h.size > 1 and 8 * pixels * node.op.h.size * groups > _LARGE_COLUMNS
 
 

@@ -32,7 +32,6 @@ from codegen.ops import (
 from codegen.real import along, scatter
 from codegen.real import movement as real
 from codegen.real import update as real_update
-from codegen.real.along import ReverseSequence
 from codegen.settle.float32.picking import parts_taken, turned
 from codegen.settle.float32.writer import Writer
 from codegen.settle.move import move
@@ -125,7 +124,7 @@ def gather_nd(ctx: TfliteContext, node: RealNode, op: scatter.GatherND) -> Seque
     return [with_value(ctx.state(node, 0), ctx.made(node, route[0], (value,), post=route[1:]))]
 
 
-def reverse_sequence(ctx: TfliteContext, node: RealNode, op: ReverseSequence) -> Sequence[State]:
+def reverse_sequence(ctx: TfliteContext, node: RealNode, op: along.ReverseSequence) -> Sequence[State]:
     """REVERSE_SEQUENCE."""
     return [with_value(ctx.state(node, 0), turned(Writer(ctx, node), ctx.value(node, 0), op))]
 
@@ -232,7 +231,7 @@ def with_value(state: Real | Int | Float | Pending, value: str) -> State:
 
 
 RULES: Family = (
-    Rule(ReverseSequence, reverse_sequence, ("REVERSE_SEQUENCE",)),
+    Rule(along.ReverseSequence, reverse_sequence, ("REVERSE_SEQUENCE",)),
     Rule(along.TopK, top_k, ("TOPK_V2",)),
     Rule(real.Concat, concat, ("CONCATENATION", "PACK")),
     Rule(real.DepthToSpace, depth_to_space, ("DEPTH_TO_SPACE",)),

@@ -35,6 +35,7 @@ _WRITTEN_OUT = 16
 _ELEMENT = 8
 _IN_PAIRS = (0, 2, 1, 3)
 """Four inputs as bytes of a word have them whose fields a mask makes pairs."""
+_UNROLLED = (4, 3, 2, 1)
 _WORD_BYTES = 4
 _TOGETHER = 4
 """Sums that registers have, of inputs that are read once."""
@@ -290,6 +291,13 @@ class Unpacked:
     def mask(self) -> str:
         """The lowest fields of four bytes, in C."""
         return f"0x{self.fields.mask * _EACH_BYTE:08X}u"
+
+    def at_once(self, size: int) -> int:
+        """Bytes of so many that one turn of a loop takes apart.
+
+        One where zero points are added: of such loops compilers make vectors.
+        """
+        return 1 if self.own else next(n for n in _UNROLLED if size % n == 0)
 
     def in_words(self, size: int) -> int:
         """Those of so many bytes that are in whole words."""

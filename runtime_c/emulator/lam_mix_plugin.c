@@ -49,7 +49,7 @@ struct block {
     struct block *next;
     uint64_t *addresses;
     size_t instructions;
-    uint64_t begin, end;
+    uint64_t begin, last, end;
     uint64_t *counts;
 };
 
@@ -68,11 +68,17 @@ static void *need(size_t count, size_t size)
     return found;
 }
 
+/* Whether `b` does not begin behind the last instruction of `a`, which some emulators say is longer than it is. */
+static bool jumps_to(const struct block *a, const struct block *b)
+{
+    return b->begin <= a->last || b->begin > a->end;
+}
+
 static void on_executed(unsigned int cpu, void *data)
 {
     struct block *b = data;
     if (before != NULL && counting) {
-        before->counts[2 * layer + 1] += b->begin != before->end;
+        before->counts[2 * layer + 1] += jumps_to(before, b);
     }
     b->counts[2 * layer] += counting;
     before = b;
@@ -112,6 +118,7 @@ static void on_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
         qemu_plugin_register_vcpu_mem_cb(insn, on_written, CALLBACK_READS_NO_REGISTERS, MEMORY_WRITES, NULL);
     }
     b->begin = b->addresses[0];
+    b->last = b->addresses[n - 1];
     b->next = blocks;
     blocks = b;
     qemu_plugin_register_vcpu_tb_exec_cb(tb, on_executed, CALLBACK_READS_NO_REGISTERS, b);

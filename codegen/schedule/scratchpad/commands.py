@@ -146,7 +146,7 @@ class Listing:
         shape = self.line.stages[group].model
         tile = shape.cut.tile
         start = move.tile * tile
-        stop = min(start + tile, shape.channels) if tile else 0
+        stop = start + shape.tile_channels(move.tile) if tile else 0
         load = ParamsLoad(int(key[1]), start, stop, self.offsets[move.place], move.bytes)
         return self.tables.params.number((group, load), lambda: load)
 
@@ -164,7 +164,7 @@ class Listing:
         if not shape.cut.tile:
             return Stream(value, offset, height, ring, whole, 1, whole, 0)
         kind = self.line.facts.graph.type(value)
-        channels = min(shape.cut.tile, shape.channels - move.tile * shape.cut.tile)
+        channels = shape.tile_channels(move.tile)
         pixel = shape.channels * kind.dtype.bytes
         pieces = whole // pixel
         row_bytes = pieces * channels * kind.dtype.bytes
@@ -193,7 +193,7 @@ class Listing:
         return ScratchpadLayer(
             node=run.node,
             start=start,
-            stop=min(start + shape.cut.tile, shape.channels) if shape.cut.tile else 0,
+            stop=start + shape.tile_channels(run.tile) if shape.cut.tile else 0,
             rows=rows,
             params_offset=self.offsets.get((g, ("params", str(run.node), run.tile % 2))),
             scratch_offset=self.offsets.get(scratch) if needs.scratch_bytes else None,

@@ -158,28 +158,32 @@ class Shape:
         ring = int((made - np.minimum(leaving, making.low[self.starts])).max())
         return max(1, min(self.facts.rows.height[value], ring))
 
-    def out_row_bytes(self, value: str) -> int:
+    def tile_channels(self, tile: int) -> int:
+        """Output channels of a tile, of which the last one may have fewer; 0 without tiles."""
+        return min(self.cut.tile, self.channels - tile * self.cut.tile) if self.cut.tile else 0
+
+    def out_row_bytes(self, value: str, tile: int = 0) -> int:
         """Bytes of an output's row in the scratchpad: of a tile, its own channels."""
         whole = self.facts.rows.row_bytes[value]
-        return whole // self.channels * self.cut.tile if self.cut.tile else whole
+        return whole // self.channels * self.tile_channels(tile) if self.cut.tile else whole
 
     @cached_property
     def blocks(self) -> dict[Key, int]:
-        """Bytes of every block of scratchpad."""
+        """Bytes of every block of scratchpad; the first tile at each of two places is the largest there."""
         facts, members = self.facts, self.flow.members
         both = range(2 if self.passes > 1 else 1)
         found: dict[Key, int] = {}
         for value, ring in self.in_rings.items():
             found["in", value, 0] = ring * facts.rows.row_bytes[value]
         for value, ring in self.out_rings.items():
-            found |= {("out", value, p): ring * self.out_row_bytes(value) for p in both}
+            found |= {("out", value, p): ring * self.out_row_bytes(value, p) for p in both}
         for value in self.kept:
             found["kept", value, 0] = facts.rows.height[value] * facts.rows.row_bytes[value]
         for value, ring in self.rings.items():
             found["ring", value, 0] = ring * facts.rows.row_bytes[value]
         for i in members:
-            size = facts.params[i].bytes(self.cut.tile or facts.params[i].channels)
-            found |= {("params", str(i), p): size for p in both if size}
+            sizes = [facts.params[i].bytes(self.tile_channels(p) or facts.params[i].channels) for p in both]
+            found |= {("params", str(i), p): size for p, size in enumerate(sizes) if size}
         for padding, size in self.pads.items():
             found["pad", f"{padding[0]} {padding[1]}", 0] = size
         once = max((facts.needs[i].scratch_bytes for i in members if not facts.needs[i].keeps), default=0)

@@ -120,7 +120,7 @@ class Timeline:
                 key = ("params", str(node), tile % 2)
                 if key not in shape.blocks:
                     continue
-                channels = min(shape.cut.tile, needs.channels - tile * shape.cut.tile) or needs.channels
+                channels = shape.tile_channels(tile) or needs.channels
                 at = base + tile * steps
                 start = max(base, at - steps)
                 self.moves.append(Move("params", (g, key), tile, 0, 0, "", needs.bytes(channels), at, start, at))
@@ -156,7 +156,7 @@ class Timeline:
                 begin, upto = made[step], made[step + 1]
                 if upto > begin:
                     place = (g, ("out", value, tile % 2))
-                    size = (upto - begin) * shape.out_row_bytes(value)
+                    size = (upto - begin) * shape.out_row_bytes(value, tile)
                     at, root = base + t, self.roots[value]
                     wait = at + 2 if shape.cut.ahead else at + 1
                     wait = wait if self.cores == 1 else min(wait, self.first[g + 1] - 1)

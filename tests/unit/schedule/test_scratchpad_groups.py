@@ -54,3 +54,21 @@ def test_beyond_a_count_of_groups_the_search_takes_short_ones(monkeypatch: pytes
     assert longest_group(8) > groups.SHORT
     monkeypatch.setattr(groups, "WORK", 0)
     assert longest_group(8) <= groups.SHORT
+
+
+def test_the_second_of_two_tiles_has_room_for_its_own_channels_alone() -> None:
+    sketch = Sketch("tiles")
+    sketch.input((1, 9, 6, 4))
+    graph = sketch.graph(sketch.conv(list(sketch.values)[-1], 9))
+    kernels = select_kernels(graph, "c99")
+    facts = facts_of(graph, kernel_needs(graph, kernels), params_needs(graph, kernels), Engine(4.0, 30.0, 4.0))
+    groups_of = ScratchpadGroups(facts, view_roots(graph, frozenset(set(range(len(graph.nodes))) - set(kernels))), 1)
+    node = next(iter(kernels))
+    flows = next(way for _, ways in groups_of._candidates(node, 1 << 20) for way in ways)
+    (value,) = graph.nodes[node].outputs
+    for tile, second in ((5, 4), (4, 4), (3, 3)):
+        shape = Stage(facts, flows, Cut(1, tile=tile)).model
+        rows = shape.out_rings[value] * facts.rows.row_bytes[value] // 9
+        assert [shape.blocks["out", value, place] for place in (0, 1)] == [rows * tile, rows * second]
+        sizes = [facts.params[node].bytes(count) for count in (tile, second)]
+        assert [shape.blocks["params", str(node), place] for place in (0, 1)] == sizes

@@ -83,7 +83,8 @@ QUICK = {
 """Which cases the quick tests build, and for which level and how.
 
 The kernels of `host` and `aarch64` have test_x86_kernels.py and test_neon_kernels.py.
-Of clang an eighteenth of all cases is tried: it takes time that grows with the square of a network's layers.
+Of clang an eighteenth of all cases is tried, and all of them in ninths: it takes time that grows with the square of a
+network's layers.
 Undefined behaviour is looked for without optimisation, and what it leads to with: half of what both at once cost; of
 a level the quick tests do one of the two.
 """
@@ -129,6 +130,7 @@ def no_reals(chosen: Iterable[Case]) -> list[Case]:
     return [case for case in chosen if not is_real(case)]
 
 
+NINTHS = [f"{i + 1}/9" for i in range(9)]
 SELECTIONS: dict[str, Callable[[Sequence[Case]], list[Case]]] = {
     "all": list,
     **{f"{i + 1}/{n}": lambda chosen, i=i, n=n: chosen[i::n] for n in (9, 18) for i in range(n)},
@@ -146,8 +148,11 @@ def pairs(builds: Iterable[str]) -> list[ParameterSet]:
         for build in builds:
             kinds = [kind for kind, quick in QUICK.items() if (level, build) in quick]
             found += [pytest.param((level, kind), build, id=f"{level}-{build}-{kind}") for kind in kinds]
-            kind = "no reals" if "x87" in build else "all"
-            found.append(pytest.param((level, kind), build, marks=pytest.mark.slow, id=f"{level}-{build}-all"))
+            slow = NINTHS if "clang" in build else ["no reals" if "x87" in build else "all"]
+            found += [
+                pytest.param((level, kind), build, marks=pytest.mark.slow, id=f"{level}-{build}-{kind}")
+                for kind in slow
+            ]
     return found
 
 

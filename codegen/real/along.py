@@ -96,7 +96,10 @@ class OneHot:
 
 @record
 class ReverseSequence:
-    """The first elements along `time`, as many as the second input says for each entry of `batch`, in reverse."""
+    """The first elements along `time`, as many as the second input says for each entry of `batch`, in reverse.
+
+    A length beyond the axis is all of it.
+    """
 
     time: int
     batch: int
@@ -111,8 +114,8 @@ class ReverseSequence:
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The rest stays."""
-        x, lengths = np.moveaxis(ins[0], self.time, 1), ins[1][:, None]
-        steps = np.arange(x.shape[1])
+        x = np.moveaxis(ins[0], self.time, 1)
+        lengths, steps = np.minimum(ins[1], x.shape[1])[:, None], np.arange(x.shape[1])
         at = np.where(steps < lengths, lengths - 1 - steps, steps)
         return (np.moveaxis(x[np.arange(len(x))[:, None], at], 1, self.time),)
 

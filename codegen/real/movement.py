@@ -203,9 +203,14 @@ class Tile:
 
 @record
 class Gather:
-    """Slices of the first input along one axis at the second's positions, which count from the end where negative."""
+    """Slices of the first input along one axis at the second's positions.
+
+    Of a position outside the remainder by the axis' length is taken, so that negative ones count from the end; where
+    `nearest`, it is the nearest one inside.
+    """
 
     axis: int
+    nearest: bool = False
 
     def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
         """The positions' shape in place of the axis."""
@@ -219,8 +224,8 @@ class Gather:
         return self if list(apart) == [self.axis > 0, self.axis == 0] else None
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
-        """A position outside is an error of the data, and raises IndexError."""
-        return (np.take(ins[0], ins[1], self.axis),)
+        """Moved."""
+        return (np.take(ins[0], ins[1], self.axis, mode="clip" if self.nearest else "wrap"),)
 
 
 @record

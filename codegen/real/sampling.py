@@ -134,7 +134,7 @@ class RoiAlign:
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """Points in row order, the four neighbours of each in row order."""
         x, boxes, images = ins
-        made = [self._box(x[image], box) for box, image in zip(boxes, images, strict=True)]
+        made = [self._box(x[image % len(x)], box) for box, image in zip(boxes, images, strict=True)]
         return (np.array(made, x.dtype).reshape(len(boxes), x.shape[1], self.height, self.width),)
 
     def points(self, box: Array) -> tuple[int, int]:

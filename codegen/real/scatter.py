@@ -1,6 +1,7 @@
 """Elements taken from, and put to, positions that are numbers of a tensor.
 
-A negative position counts from the end; one outside raises IndexError.  Source: onnx/docs/Operators.md.
+Of a position outside its axis the remainder by the axis' length is taken, so that negative ones count from the end;
+where `nearest`, it is the nearest one inside.  Source: onnx/docs/Operators.md.
 """
 
 from __future__ import annotations
@@ -67,6 +68,7 @@ class GatherND:
     """Slices of x at the positions in the last axis of the second input, behind `batch` common axes."""
 
     batch: int = 0
+    nearest: bool = False
 
     def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
         """The positions' axes but the last, then what one position leaves."""
@@ -80,6 +82,7 @@ class GatherND:
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """Moved."""
         x, at = ins
+        at = _inside(at, x.shape[self.batch :][: at.shape[-1]], self.nearest)
         common = np.ix_(*(np.arange(n) for n in at.shape[: self.batch]))
         shared = tuple(c.reshape(*c.shape, *(1,) * (at.ndim - 1 - self.batch)) for c in common)
         return (x[(*shared, *np.moveaxis(at, -1, 0))],)
@@ -90,6 +93,7 @@ class ScatterND:
     """x with slices put at the positions in the last axis of the second input: x, positions, slices."""
 
     reduction: Reduction = "none"
+    nearest: bool = False
 
     def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
         """As x."""
@@ -101,7 +105,8 @@ class ScatterND:
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """Updates in row order."""
         y = ins[0].copy()
-        _put(y, tuple(np.moveaxis(ins[1], -1, 0)), ins[2], self.reduction)
+        at = _inside(ins[1], y.shape[: ins[1].shape[-1]], self.nearest)
+        _put(y, tuple(np.moveaxis(at, -1, 0)), ins[2], self.reduction)
         return (y,)
 
 
@@ -123,11 +128,10 @@ class CacheWrite:
         return (ins[0],)
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
-        """Written over; around the end where `circular`."""
+        """Written over; around the end, as no position is outside."""
         y = ins[0].copy()
         for i, start in enumerate(ins[2]):
-            at = start + np.arange(ins[1].shape[self.axis])
-            at = at % y.shape[self.axis] if self.circular else at
+            at = (start + np.arange(ins[1].shape[self.axis])) % y.shape[self.axis]
             y[i][(slice(None),) * (self.axis - 1) + (at,)] = ins[1][i]
         return (y,)
 
@@ -143,8 +147,13 @@ def _check_elements(x: Shape, at: Shape, axis: int) -> None:
 
 def _places(shape: Shape, at: Array, axis: int) -> tuple[Array, ...]:
     grid = list(np.ogrid[tuple(slice(n) for n in at.shape)])
-    grid[axis] = np.where(at < 0, at + shape[axis], at)
+    grid[axis] = at % shape[axis]
     return tuple(grid)
+
+
+def _inside(at: Array, sizes: Shape, nearest: bool) -> Array:
+    """Positions in axes of these sizes, the last axis one for each."""
+    return np.clip(at, 0, np.array(sizes) - 1) if nearest else at % np.array(sizes)
 
 
 def _put(y: Array, places: tuple[Array, ...], updates: Array, reduction: str) -> None:

@@ -70,9 +70,9 @@ class MaxUnpool:
         return (ins[0].shaped(self.shape),)
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
-        """The last of those that share a place; a place outside raises IndexError."""
+        """The last of those that share a place; a place outside is the nearest one inside."""
         flat = np.zeros(math.prod(self.counted), ins[0].dtype)
-        flat[ins[1].reshape(-1)] = ins[0].reshape(-1)
+        flat[np.clip(ins[1].reshape(-1), 0, flat.size - 1)] = ins[0].reshape(-1)
         y = np.zeros(self.shape, flat.dtype)
         y[tuple(slice(n) for n in self.counted)] = flat.reshape(self.counted)
         return (y,)

@@ -111,7 +111,7 @@ def gather(ctx: TfliteContext, node: RealNode, op: real.Gather) -> Sequence[Stat
 def gather_nd(ctx: TfliteContext, node: RealNode, op: scatter.GatherND) -> Sequence[State]:
     """GATHER_ND: the axes that constant positions name become one; behind common axes it is a GATHER."""
     if op.batch:
-        return [with_value(ctx.state(node, 0), parts_taken(Writer(ctx, node), ctx.value(node, 0), op.batch))]
+        return [with_value(ctx.state(node, 0), parts_taken(Writer(ctx, node), ctx.value(node, 0), op))]
     shape, positions = ctx.real(node.inputs[0]).shape, ctx.known(node, 1)
     if positions is None:
         take = Take(ctx.real(node.inputs[1]).shape[-1])

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import codegen
 from codegen.errors import CompileError
 from codegen.frontends.tflite import import_tflite
 from codegen.ir.quant import Array
@@ -68,18 +67,6 @@ def test_sums_of_64_bits_are_refused(tmp_path: Path) -> None:
     found = refusal(tmp_path, "SCATTER_ND", [whole([2], [0]), np.ones((2, 3), np.int64), whole(4, 3)], (4, 3), "")
     assert "LAM-IMPORT-022" in found
     assert "SCATTER_ND of int64" in found
-
-
-@pytest.mark.parametrize("engine", ["golden", "c"])
-def test_a_length_beyond_its_sequence_is_all_of_it(engine: str, tmp_path: Path) -> None:
-    model = Model()
-    ins = [model.input((2, 3), "float32"), model.input((2,), "int32")]
-    model.op("REVERSE_SEQUENCE", ins, [model.output((2, 3), "float32")], "ReverseSequenceOptions", SeqDim=1, BatchDim=0)
-    path = tmp_path / "m.tflite"
-    path.write_bytes(model.bytes())
-    x = np.arange(6, dtype=np.float32).reshape(2, 3)
-    (found,) = codegen.run(path, {"main_t0": x, "main_t1": whole(7, -1)}, engine=engine).values()
-    assert found.tolist() == [[2, 1, 0], [3, 4, 5]]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ir.shape import Shape
 from codegen.real.images import beside_axes, beside_axis
+from codegen.real.movement import check_places
 from codegen.records import record
 
 
@@ -110,6 +111,7 @@ class ReverseSequence:
         axes = (self.time, self.batch)
         if len(x) < 2 or sorted(axes) != [0, 1] or ins[1].shape != (x[self.batch],):
             raise ShapeMismatch(f"lengths {list(ins[1].shape)} of sequences {list(x)}")
+        check_places(ins[1], (), "lengths")
         return (ins[0],)
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:

@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from codegen.errors import ShapeMismatch
+from codegen.ir.element import element_name
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ir.shape import Shape
@@ -217,6 +218,7 @@ class Gather:
         x, at = ins[0].shape, ins[1].shape
         if not 0 <= self.axis < len(x):
             raise ShapeMismatch(f"axis {self.axis} of a tensor {list(x)}")
+        check_places(ins[1], x[self.axis : self.axis + 1])
         return (ins[0].shaped((*x[: self.axis], *at, *x[self.axis + 1 :])),)
 
     def one_image(self, ins: Sequence[RealType], apart: Apart) -> Gather | None:
@@ -226,6 +228,14 @@ class Gather:
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """Moved."""
         return (np.take(ins[0], ins[1], self.axis, mode="clip" if self.nearest else "wrap"),)
+
+
+def check_places(at: RealType, sizes: Shape, what: str = "positions") -> None:
+    """LAM-IMPORT-014 where positions are no whole numbers, or in an axis without elements."""
+    if at.dtype.kind not in "iu":
+        raise ShapeMismatch(f"{what} of type {element_name(at.dtype)}")
+    if 0 in sizes and 0 not in at.shape:
+        raise ShapeMismatch(f"{what} in an axis of 0")
 
 
 @record

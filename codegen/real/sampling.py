@@ -14,6 +14,7 @@ import numpy as np
 from codegen.errors import ShapeMismatch
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
+from codegen.real.movement import check_places
 from codegen.real.taps import keys
 from codegen.records import record
 
@@ -129,6 +130,7 @@ class RoiAlign:
         x, boxes, images = (t.shape for t in ins)
         if len(x) != 4 or len(boxes) != 2 or boxes[1] != 4 or images != boxes[:1] or min(x) < 1:
             raise ShapeMismatch(f"boxes {list(boxes)} of images {list(images)} in a map {list(x)}")
+        check_places(ins[2], x[:1], "images")
         return (ins[0].shaped((boxes[0], x[1], self.height, self.width)),)
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:

@@ -15,6 +15,7 @@ from codegen.errors import ShapeMismatch
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ir.shape import Shape
+from codegen.real.movement import check_places
 from codegen.records import record
 
 Reduction = Literal["none", "add", "mul", "max", "min"]
@@ -34,7 +35,7 @@ class GatherElements:
 
     def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
         """The positions' shape."""
-        _check_elements(ins[0].shape, ins[1].shape, self.axis)
+        _check_elements(ins[0].shape, ins[1], self.axis)
         return (ins[0].shaped(ins[1].shape),)
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
@@ -51,7 +52,7 @@ class ScatterElements:
 
     def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
         """As x."""
-        _check_elements(ins[0].shape, ins[1].shape, self.axis)
+        _check_elements(ins[0].shape, ins[1], self.axis)
         if ins[1].shape != ins[2].shape:
             raise ShapeMismatch(f"updates {list(ins[2].shape)} at positions {list(ins[1].shape)}")
         return (ins[0],)
@@ -75,8 +76,9 @@ class GatherND:
         x, at = ins[0].shape, ins[1].shape
         if not at or self.batch >= min(len(x), len(at)) or x[: self.batch] != at[: self.batch]:
             raise ShapeMismatch(f"positions {list(at)} in a tensor {list(x)}, {self.batch} axes in common")
-        if at[-1] > len(x) - self.batch:
+        if not 0 < at[-1] <= len(x) - self.batch:
             raise ShapeMismatch(f"positions of {at[-1]} numbers in a tensor {list(x)}")
+        check_places(ins[1], x[self.batch :][: at[-1]])
         return (ins[0].shaped((*at[:-1], *x[self.batch + at[-1] :])),)
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
@@ -98,8 +100,9 @@ class ScatterND:
     def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
         """As x."""
         x, at, updates = (t.shape for t in ins)
-        if not at or at[-1] > len(x) or updates != (*at[:-1], *x[at[-1] :]):
+        if not at or not 0 < at[-1] <= len(x) or updates != (*at[:-1], *x[at[-1] :]):
             raise ShapeMismatch(f"updates {list(updates)} at positions {list(at)} of a tensor {list(x)}")
+        check_places(ins[1], x[: at[-1]])
         return (ins[0],)
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
@@ -125,6 +128,7 @@ class CacheWrite:
         )
         if not 0 < self.axis < len(old) or not fits or new[self.axis] > old[self.axis] or at != old[:1]:
             raise ShapeMismatch(f"entries {list(new)} at positions {list(at)} of a cache {list(old)}")
+        check_places(ins[2], old[self.axis : self.axis + 1])
         return (ins[0],)
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
@@ -136,13 +140,15 @@ class CacheWrite:
         return (y,)
 
 
-def _check_elements(x: Shape, at: Shape, axis: int) -> None:
+def _check_elements(x: Shape, places: RealType, axis: int) -> None:
+    at = places.shape
     if (
         len(x) != len(at)
         or not 0 <= axis < len(x)
         or any(m > n for i, (n, m) in enumerate(zip(x, at, strict=True)) if i != axis)
     ):
         raise ShapeMismatch(f"positions {list(at)} along axis {axis} of a tensor {list(x)}")
+    check_places(places, x[axis : axis + 1])
 
 
 def _places(shape: Shape, at: Array, axis: int) -> tuple[Array, ...]:

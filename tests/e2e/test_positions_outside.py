@@ -14,6 +14,7 @@ import pytest
 from onnx import parser
 
 import codegen
+from codegen.errors import CompileError
 from codegen.frontends import read_real
 from codegen.frontends.tflite.importer import read_ports
 from codegen.ir.quant import Array
@@ -22,6 +23,7 @@ from tests.support.outsider import ort_session
 from tests.support.tflite_models import Model, run_litert
 
 _RNG = np.random.default_rng(3)
+_HEAD = '<ir_version: 8, opset_import: ["" : {}]> g '
 ONE = np.array([3, -1, 4, -5, 99, -99, 0])
 PAIRS = np.array([[3, 2], [4, -4], [-9, 7], [1, 0]])
 
@@ -105,10 +107,52 @@ ONNX: Mapping[str, Case] = {
 def test_onnx(name: str, tmp_path: Path) -> None:
     text, feeds, becomes = ONNX[name]
     opset = 16 if name == "RoiAlign" else 24
-    model, path = parser.parse_model(f'<ir_version: 8, opset_import: ["" : {opset}]> g {text}'), tmp_path / "m.onnx"
+    model, path = parser.parse_model(_HEAD.format(opset) + text), tmp_path / "m.onnx"
     onnx.save(model, path)
     (want,) = ort_session(model).run(None, {**feeds, "p": becomes(feeds["p"])})
     _check(path, feeds, want)
+
+
+REFUSED = {
+    "a real position": "(float[4,3] x, float[2] p) => (float[2,3] y) { y = Gather (x, p) }",
+    "a flag as position": "(float[4,3] x, bool[2] p) => (float[2,3] y) { y = Gather (x, p) }",
+    "a real position of an element": "(float[4,3] x, float[2,3] p) => (float[2,3] y) { y = GatherElements (x, p) }",
+    "a real position of a slice": "(float[4,3] x, float[2,1] p) => (float[2,3] y) { y = GatherND (x, p) }",
+    "a real position to put to": "(float[4] x, float[2,1] p, float[2] u) => (float[4] y) { y = ScatterND (x, p, u) }",
+    "a real position in a cache": "(float[1,4,3] x, float[1,1,3] u, float[1] p) => (float[1,4,3] y)"
+    "{ y = TensorScatter (x, u, p) }",
+    "real lengths": "(float[5,4] x, float[4] p) => (float[5,4] y) { y = ReverseSequence (x, p) }",
+    "lengths beyond": "(float[2,3] x) => (float[2,3] y)"
+    "{ p = Constant <value = int64[3] {1, 2, 3}> () y = ReverseSequence (x, p) }",
+    "a length below 0": "(float[2,3] x) => (float[2,3] y)"
+    "{ p = Constant <value = int64[3] {1, 2, -1}> () y = ReverseSequence (x, p) }",
+    "a real place": "(float[1,1,2,2] x, float[1,1,2,2] p) => (float[1,1,4,4] y)"
+    "{ y = MaxUnpool <kernel_shape = [2, 2], strides = [2, 2]> (x, p) }",
+    "an image beyond": "(float[2,1,6,6] x, float[1,4] r) => (float[1,1,1,1] y)"
+    "{ p = Constant <value = int64[1] {2}> () y = RoiAlign <sampling_ratio = 2> (x, r, p) }",
+    "real images": "(float[2,1,6,6] x, float[1,4] r, float[1] p) => (float[1,1,1,1] y)"
+    "{ y = RoiAlign <sampling_ratio = 2> (x, r, p) }",
+    "an axis of none": "(float[4,3] x, int64[2] p) => (float[2,3] y)"
+    "{ s = Constant <value = int64[1] {0}> () none = Slice (x, s, s) y = Gather (none, p) }",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_onnx_runtime_refuses_what_is_refused(name: str, tmp_path: Path) -> None:
+    model, path = parser.parse_model(_HEAD.format(24) + REFUSED[name]), tmp_path / "m.onnx"
+    onnx.save(model, path)
+    for read in (read_real, codegen.compile_model):
+        with pytest.raises(CompileError) as caught:
+            read(path)
+        assert "LAM-IMPORT-014" in caught.value.text()
+    feeds = {i.name: _as_asked(i.type.tensor_type) for i in model.graph.input}
+    with pytest.raises(Exception, match="ONNXRuntimeError"):
+        ort_session(model).run(None, feeds)
+
+
+def _as_asked(kind: onnx.TypeProto.Tensor) -> Array:
+    shape = [d.dim_value for d in kind.shape.dim]
+    return np.ones(shape, onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type))
 
 
 TFLITE = ("GATHER", "GATHER of batches", "GATHER_ND", "EMBEDDING_LOOKUP", "REVERSE_SEQUENCE")

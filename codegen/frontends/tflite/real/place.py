@@ -42,8 +42,11 @@ def one_hot(ctx: RealContext, node: TfliteNode) -> None:
 
 def update_slice(ctx: RealContext, node: TfliteNode) -> None:
     """DYNAMIC_UPDATE_SLICE, at a place that may be computed."""
-    if ctx.type(node, 2).dtype.kind != "i" or ctx.type(node, 0).dtype != ctx.type(node, 1).dtype:
-        raise FormUnsupported(f"{ctx.type(node, 1).dtype} in {ctx.type(node, 0).dtype}", where=node.where)
+    x, box, place = (ctx.type(node, i).dtype for i in range(3))
+    if place.name not in ("int32", "int64"):
+        raise FormUnsupported(f"a place of type {place}", where=node.where)
+    if x != box:
+        raise FormUnsupported(f"{box} in {x}", where=node.where)
     ctx.write(node, UpdateSlice(), [ctx.value(node, i) for i in range(3)])
 
 

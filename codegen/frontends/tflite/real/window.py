@@ -86,6 +86,8 @@ def _transposed(
         dilation = node.take(options, f"Dilation{axis}Factor") if axes else 1
         # the pads are those of the forward convolution, from the result to the input
         forward = read_window(node, padding, size, stride, dilation, made)
+        if axes and forward.out_len(made) != length:
+            raise ShapeMismatch(f"a result of {made} along {axis} of {length} elements", where=node.where)
         left = (length - 1) * stride + forward.extent - forward.pad_before - made
         windows.append(Window(size, stride, dilation, forward.pad_before, max(left, 0)))
     return ConvTranspose(tuple(windows), out, 1, _LAST)

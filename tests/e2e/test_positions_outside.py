@@ -19,6 +19,7 @@ from codegen.frontends import read_real
 from codegen.frontends.tflite.importer import read_ports
 from codegen.ir.quant import Array
 from codegen.real.engine import RealEngine
+from codegen.real.sampling import RoiAlign
 from tests.support.outsider import ort_session
 from tests.support.tflite_models import Model, run_litert
 
@@ -111,6 +112,25 @@ def test_onnx(name: str, tmp_path: Path) -> None:
     onnx.save(model, path)
     (want,) = ort_session(model).run(None, {**feeds, "p": becomes(feeds["p"])})
     _check(path, feeds, want)
+
+
+def test_a_displacement_that_is_no_number_reads_zero(tmp_path: Path) -> None:
+    text = "(float[1,1,4,4] x, float[1,1,2,2] w, float[1,8,3,3] o) => (float[1,1,3,3] y) { y = DeformConv (x, w, o) }"
+    model, path = parser.parse_model(_HEAD.format(20) + text), tmp_path / "m.onnx"
+    onnx.save(model, path)
+    moved = _reals(1, 8, 3, 3)
+    moved.flat[::5], moved.flat[::7] = np.nan, np.inf
+    feeds = {"x": _reals(1, 1, 4, 4), "w": _reals(1, 1, 2, 2), "o": moved}
+    (want,) = ort_session(model).run(None, feeds)
+    (found,) = RealEngine(read_real(path)).run(feeds).values()
+    np.testing.assert_allclose(found, want, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_box_without_a_size_has_no_points(value: float) -> None:
+    op = RoiAlign(2, 2)
+    found = op.evaluate([_reals(1, 1, 6, 6), np.full((1, 4), value, np.float32), np.array([0])])
+    assert not found[0].any()
 
 
 REFUSED = {

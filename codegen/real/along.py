@@ -14,6 +14,7 @@ from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ir.shape import Shape
 from codegen.real.images import beside_axes, beside_axis
+from codegen.real.movement import check_places
 from codegen.records import record
 
 
@@ -96,7 +97,10 @@ class OneHot:
 
 @record
 class ReverseSequence:
-    """The first elements along `time`, as many as the second input says for each entry of `batch`, in reverse."""
+    """The first elements along `time`, as many as the second input says for each entry of `batch`, in reverse.
+
+    A length beyond the axis is all of it.
+    """
 
     time: int
     batch: int
@@ -107,12 +111,13 @@ class ReverseSequence:
         axes = (self.time, self.batch)
         if len(x) < 2 or sorted(axes) != [0, 1] or ins[1].shape != (x[self.batch],):
             raise ShapeMismatch(f"lengths {list(ins[1].shape)} of sequences {list(x)}")
+        check_places(ins[1], (), "lengths")
         return (ins[0],)
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """The rest stays."""
-        x, lengths = np.moveaxis(ins[0], self.time, 1), ins[1][:, None]
-        steps = np.arange(x.shape[1])
+        x = np.moveaxis(ins[0], self.time, 1)
+        lengths, steps = np.minimum(ins[1], x.shape[1])[:, None], np.arange(x.shape[1])
         at = np.where(steps < lengths, lengths - 1 - steps, steps)
         return (np.moveaxis(x[np.arange(len(x))[:, None], at], 1, self.time),)
 

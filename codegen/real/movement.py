@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from codegen.errors import ShapeMismatch
+from codegen.ir.element import element_name
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
 from codegen.ir.shape import Shape
@@ -203,15 +204,21 @@ class Tile:
 
 @record
 class Gather:
-    """Slices of the first input along one axis at the second's positions, which count from the end where negative."""
+    """Slices of the first input along one axis at the second's positions.
+
+    Of a position outside the remainder by the axis' length is taken, so that negative ones count from the end; where
+    `nearest`, it is the nearest one inside.
+    """
 
     axis: int
+    nearest: bool = False
 
     def infer(self, ins: Sequence[RealType]) -> tuple[RealType, ...]:
         """The positions' shape in place of the axis."""
         x, at = ins[0].shape, ins[1].shape
         if not 0 <= self.axis < len(x):
             raise ShapeMismatch(f"axis {self.axis} of a tensor {list(x)}")
+        check_places(ins[1], x[self.axis : self.axis + 1])
         return (ins[0].shaped((*x[: self.axis], *at, *x[self.axis + 1 :])),)
 
     def one_image(self, ins: Sequence[RealType], apart: Apart) -> Gather | None:
@@ -219,8 +226,16 @@ class Gather:
         return self if list(apart) == [self.axis > 0, self.axis == 0] else None
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
-        """A position outside is an error of the data, and raises IndexError."""
-        return (np.take(ins[0], ins[1], self.axis),)
+        """Moved."""
+        return (np.take(ins[0], ins[1], self.axis, mode="clip" if self.nearest else "wrap"),)
+
+
+def check_places(at: RealType, sizes: Shape, what: str = "positions") -> None:
+    """LAM-IMPORT-014 where positions are no whole numbers, or in an axis without elements."""
+    if at.dtype.kind not in "iu":
+        raise ShapeMismatch(f"{what} of type {element_name(at.dtype)}")
+    if 0 in sizes and 0 not in at.shape:
+        raise ShapeMismatch(f"{what} in an axis of 0")
 
 
 @record

@@ -14,6 +14,7 @@ import numpy as np
 from codegen.errors import ShapeMismatch
 from codegen.ir.quant import Array
 from codegen.ir.real import RealType
+from codegen.real.movement import check_places
 from codegen.real.taps import keys
 from codegen.records import record
 
@@ -129,18 +130,20 @@ class RoiAlign:
         x, boxes, images = (t.shape for t in ins)
         if len(x) != 4 or len(boxes) != 2 or boxes[1] != 4 or images != boxes[:1] or min(x) < 1:
             raise ShapeMismatch(f"boxes {list(boxes)} of images {list(images)} in a map {list(x)}")
+        check_places(ins[2], x[:1], "images")
         return (ins[0].shaped((boxes[0], x[1], self.height, self.width)),)
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
         """Points in row order, the four neighbours of each in row order."""
         x, boxes, images = ins
-        made = [self._box(x[image], box) for box, image in zip(boxes, images, strict=True)]
+        made = [self._box(x[image % len(x)], box) for box, image in zip(boxes, images, strict=True)]
         return (np.array(made, x.dtype).reshape(len(boxes), x.shape[1], self.height, self.width),)
 
     def points(self, box: Array) -> tuple[int, int]:
-        """Rows and columns of points in each cell of a box."""
+        """Rows and columns of points in each cell of a box; none where that has no size."""
         _, cells = self._place(box)
-        return self.samples or math.ceil(cells[0]), self.samples or math.ceil(cells[1])
+        down, across = (self.samples or (math.ceil(n) if math.isfinite(n) else 0) for n in cells)
+        return down, across
 
     def _place(self, box: Array) -> tuple[tuple[float, float], tuple[float, float]]:
         """Where the first cell begins, row before column, and the size of a cell."""
@@ -166,7 +169,8 @@ class RoiAlign:
 def _corners(image: Array, y: Array, x: Array, *, edge: bool) -> list[Array]:
     """The four neighbours of each place, each times its weight: [C, places...].
 
-    Beyond one pixel around the image all is zero; within that, the edge is repeated, or zero without `edge`.
+    Beyond one pixel around the image, and at a place that is no number, all is zero; within that, the edge is repeated,
+    or zero without `edge`.
     """
     height, width = image.shape[-2:]
     valid = (y >= -1) & (y <= height) & (x >= -1) & (x <= width)
@@ -177,7 +181,7 @@ def _corners(image: Array, y: Array, x: Array, *, edge: bool) -> list[Array]:
     for row, far in ((low[0], 1 - (y - low[0])), (low[0] + 1, y - low[0])):
         for column, near in ((low[1], 1 - (x - low[1])), (low[1] + 1, x - low[1])):
             inside = valid & (row >= 0) & (row < height) & (column >= 0) & (column < width)
-            at = np.clip(row, 0, height - 1).astype(np.int64), np.clip(column, 0, width - 1).astype(np.int64)
+            at = (np.clip(np.nan_to_num(v), 0, n - 1).astype(np.int64) for v, n in ((row, height), (column, width)))
             made.append(image[(..., *at)] * np.where(inside, far * near, 0).astype(image.dtype))
     return made
 

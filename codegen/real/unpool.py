@@ -16,6 +16,7 @@ from codegen.ir.real import RealType
 from codegen.ir.shape import Shape, Window
 from codegen.ops.float32.sums import reaches
 from codegen.real.images import of_first
+from codegen.real.movement import check_places
 from codegen.real.window import MaxPool
 from codegen.records import record
 
@@ -67,12 +68,13 @@ class MaxUnpool:
         )
         if ins[0].shape != ins[1].shape or not fits or min(self.counted, default=0) < 1:
             raise ShapeMismatch(f"a tensor {list(ins[0].shape)} put into {list(self.shape)}")
+        check_places(ins[1], self.counted)
         return (ins[0].shaped(self.shape),)
 
     def evaluate(self, ins: Sequence[Array]) -> tuple[Array, ...]:
-        """The last of those that share a place; a place outside raises IndexError."""
+        """The last of those that share a place; a place outside is the nearest one inside."""
         flat = np.zeros(math.prod(self.counted), ins[0].dtype)
-        flat[ins[1].reshape(-1)] = ins[0].reshape(-1)
+        flat[np.clip(ins[1].reshape(-1), 0, flat.size - 1)] = ins[0].reshape(-1)
         y = np.zeros(self.shape, flat.dtype)
         y[tuple(slice(n) for n in self.counted)] = flat.reshape(self.counted)
         return (y,)

@@ -55,7 +55,7 @@ def slice_of(ctx: Context, node: RealNode, op: real.Slice) -> Sequence[State]:
 def gather(ctx: Context, node: RealNode, op: real.Gather) -> Sequence[State]:
     """Slices at positions that are known, or computed."""
     if ctx.optional(node, 1) is not None and array_of(ctx.state(node, 1)) is None:
-        return [rewritten(ctx, node, ctx.state(node, 0), lambda w, x: picking.slices_taken(w, x, op.axis))]
+        return [rewritten(ctx, node, ctx.state(node, 0), lambda w, x: picking.slices_taken(w, x, op))]
     indices, shape = ctx.const(node, 1), ctx.shape(ctx.state(node, 0))
     resolved = tuple(int(i) % shape[op.axis] for i in indices.reshape(-1))
     if not resolved:

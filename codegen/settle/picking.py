@@ -25,7 +25,7 @@ def gather_elements(ctx: Context, node: RealNode, op: GatherElements) -> Sequenc
 
 def gather_nd(ctx: Context, node: RealNode, op: GatherND) -> Sequence[State]:
     """Slices at positions along several axes."""
-    return [rewritten(ctx, node, ctx.state(node, 0), lambda w, x: picking.parts_taken(w, x, op.batch))]
+    return [rewritten(ctx, node, ctx.state(node, 0), lambda w, x: picking.parts_taken(w, x, op))]
 
 
 def reverse_sequence(ctx: Context, node: RealNode, op: ReverseSequence) -> Sequence[State]:

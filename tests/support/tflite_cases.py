@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from codegen.ir.quant import Array
-from tests.support.tflite_models import Model
+from tests.support.tflite_models import TYPES, Model
 
 Rng = np.random.Generator
 LIMITS = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
@@ -531,8 +531,8 @@ def gather_nd(d: Draw) -> Drawn:
     return d.case()
 
 
-def computed_positions(name: str) -> Callable[[Draw], Drawn]:
-    """Positions come in as an input, all of them inside."""
+def computed_positions(name: str, kind: str = "int32", cast: str = "") -> Callable[[Draw], Drawn]:
+    """Positions come in as an input, all of them inside, and are cast to another type where one is given."""
 
     def make(d: Draw) -> Drawn:
         shape, count = d.shape(d.size(2, 4)), d.size(1, 5)
@@ -540,13 +540,16 @@ def computed_positions(name: str) -> Callable[[Draw], Drawn]:
         axis = 0 if name == "EMBEDDING_LOOKUP" else axis
         table = name == "EMBEDDING_LOOKUP" or d.flag()
         x = d.const(d.ints(shape), 0.1, 3) if table else d.x(shape, 0.1, 3)
-        p = d.input((count, depth) if name == "GATHER_ND" else (count,), "int32")
+        p = d.input((count, depth) if name == "GATHER_ND" else (count,), kind)
         y = d.y((*shape[:axis], count, *shape[axis + depth :]), 0.1, 3)
         options = {"GATHER": "GatherOptions", "GATHER_ND": "GatherNdOptions"}.get(name, "")
         told = {"Axis": axis, "BatchDims": 0} if name == "GATHER" else {}
-        d.op(name, [p, x] if name == "EMBEDDING_LOOKUP" else [x, p], [y], options, **told)
+        at = d.tensor(d.graph.tensors[p].shape, cast) if cast else p
+        if cast:
+            d.op("CAST", [p], [at], "CastOptions", InDataType=TYPES[kind], OutDataType=TYPES[cast])
+        d.op(name, [at, x] if name == "EMBEDDING_LOOKUP" else [x, at], [y], options, **told)
         picks = [np.stack([d.rng.integers(0, n, count) for n in shape[axis : axis + depth]], 1) for _ in range(4)]
-        places = [v.astype(np.int32).reshape(d.graph.tensors[p].shape) for v in picks]
+        places = [v.astype(kind).reshape(d.graph.tensors[p].shape) for v in picks]
         return Drawn(d.bytes(), tuple((v,) if table else (d.ints(shape), v) for v in places))
 
     return make
@@ -1116,6 +1119,11 @@ MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
     "GATHER_ND": (gather_nd, S8),
     "GATHER_COMPUTED": (computed_positions("GATHER"), S8),
     "GATHER_ND_COMPUTED": (computed_positions("GATHER_ND"), S8),
+    "GATHER_INT16": (computed_positions("GATHER", "int16"), S8),
+    "GATHER_ND_INT16": (computed_positions("GATHER_ND", "int16"), S8),
+    "GATHER_CAST_INT16": (computed_positions("GATHER", cast="int16"), S8),
+    "GATHER_CAST_INT64": (computed_positions("GATHER", cast="int64"), S8),
+    "GATHER_ND_CAST_INT64": (computed_positions("GATHER_ND", cast="int64"), S8),
     "EMBEDDING_LOOKUP": (computed_positions("EMBEDDING_LOOKUP"), S8),
     "TILE": (tile, EIGHT),
     "BROADCAST_TO": (broadcast_to, EIGHT),
@@ -1143,6 +1151,7 @@ LITERT_ONLY = {
     "CONV_2D_IN_BLOCKS",
     "DEPTHWISE_CONV_2D_IN_BLOCKS",
     "ARG_MAX_64",
+    *("GATHER_INT16", "GATHER_ND_INT16", "GATHER_CAST_INT16", "GATHER_CAST_INT64", "GATHER_ND_CAST_INT64"),
     "BATCH_MATMUL_8",
     "STRIDED_SLICE_MASKS",
     "TILE",

@@ -100,9 +100,9 @@ def _conv3d(out: Shape, **fields: Any) -> RealCase:
     return one("CONV_3D", ins, out, options="Conv3DOptions", **fields)
 
 
-def _conv3d_transposed(out: Shape, padding: int) -> RealCase:
+def _conv3d_transposed(out: Shape, padding: int, step: int = 2, **holes: int) -> RealCase:
     ins = [ints(*out), Const(reals(2, 3, 2, 4, 3, seed=2)), reals(1, 2, 3, 4, 3), Const(reals(4, seed=3))]
-    fields = {"Padding": padding, "StrideD": 1, "StrideH": 2, "StrideW": 2}
+    fields = {"Padding": padding, "StrideD": 1, "StrideH": step, "StrideW": step, **holes}
     return one("CONV_3D_TRANSPOSE", ins, out, options="Conv3DOptions", **fields)
 
 
@@ -181,6 +181,7 @@ _RESIZES = {
     for size in ((8, 12), (7, 10), (3, 1))
 }
 _STEP2 = {"StrideH": 2, "StrideW": 2}
+_HOLES = {"DilationDFactor": 2, "DilationHFactor": 2, "DilationWFactor": 3}
 _STEP1 = {"StrideH": 1, "StrideW": 1}
 _WINDOW = {"FilterHeight": 3, "FilterWidth": 2}
 _SLICED = {"BeginMask": 2, "EndMask": 4, "ShrinkAxisMask": 1}
@@ -236,6 +237,9 @@ CASES: Mapping[str, Callable[[], RealCase]] = {
     "CONV_3D dilated": partial(_conv3d, (1, 3, 2, 4, 4), Padding=_VALID, DilationHFactor=2, StrideD=1, **_STEP1),
     "CONV_3D_TRANSPOSE same": partial(_conv3d_transposed, (1, 2, 6, 8, 4), _SAME),
     "CONV_3D_TRANSPOSE valid": partial(_conv3d_transposed, (1, 3, 7, 8, 4), _VALID),
+    "CONV_3D_TRANSPOSE same, dilated": partial(_conv3d_transposed, (1, 2, 6, 8, 4), _SAME, **_HOLES),
+    "CONV_3D_TRANSPOSE valid, dilated": partial(_conv3d_transposed, (1, 4, 9, 10, 4), _VALID, **_HOLES),
+    "CONV_3D_TRANSPOSE dilated, step by step": partial(_conv3d_transposed, (1, 2, 3, 4, 4), _SAME, 1, **_HOLES),
     "TRANSPOSE_CONV same": partial(_transposed, (1, 8, 10, 3), _SAME),
     "TRANSPOSE_CONV computed weights": lambda: one(
         *("TRANSPOSE_CONV", [ints(1, 9, 10, 3), reals(3, 3, 2, 4, seed=2), reals(1, 4, 5, 4)], (1, 9, 10, 3)),

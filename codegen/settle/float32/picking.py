@@ -1,7 +1,8 @@
 """Elements taken from, and put to, positions; one-hot codes, triangles and reversed sequences.
 
 Decides: that positions become numbers of rows of a matrix, known ones now and computed ones by the network; a negative
-position counts from the end.
+position counts from the end: of one outside its axis the remainder by the axis' length is taken, or of an operator that
+says so, the nearest one inside.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 
 from codegen.ir.quant import Array, DType
 from codegen.ir.real import RealNode
-from codegen.ops import Compare, Gather, Scatter, Slice, Take, Triangle, WholeArithmetic
+from codegen.ops import Clamp, Compare, Gather, Scatter, Slice, Take, Triangle, WholeArithmetic
 from codegen.ops.scatter import Joining
 from codegen.real import along, movement
 from codegen.real import scatter as real
@@ -40,25 +41,32 @@ class Places:
             return self._w.const(whole_const(self.known, DType.S32))
         return self._w.cast(self._w.input(self._index), DType.S32)
 
-    def rows(self, lengths: Sequence[int]) -> str:
+    def rows(self, lengths: Sequence[int], nearest: bool) -> str:
         """Numbers of rows, of positions along several axes in the last axis."""
         steps = [math.prod(lengths[i + 1 :]) for i in range(len(lengths))]
         if self.known is not None:
-            parts = self.known.astype(np.int64) % np.array(lengths)
+            known, sizes = self.known.astype(np.int64), np.array(lengths)
+            parts = np.clip(known, 0, sizes - 1) if nearest else known % sizes
             return self._w.const(whole_const(parts @ np.array(steps, np.int64), DType.S32))
         w, at = self._w, self.value()
-        at = w.apply(WholeArithmetic("%"), at, w.const(np.array(lengths, np.int32)))
-        columns = [self._column(at, i, step) for i, step in enumerate(steps)]
+        if not nearest:
+            at = w.apply(WholeArithmetic("%"), at, w.const(np.array(lengths, np.int32)))
+        columns = [
+            self._column(at, i, step, n if nearest else 0)
+            for i, (n, step) in enumerate(zip(lengths, steps, strict=True))
+        ]
         total = columns[0]
         for column in columns[1:]:
             total = w.apply(WholeArithmetic("+"), total, column)
         return total
 
-    def _column(self, at: str, i: int, step: int) -> str:
+    def _column(self, at: str, i: int, step: int, length: int) -> str:
+        """The part of rows' numbers that the positions along one axis make, the nearest ones inside its `length`."""
         w, shape = self._w, self._w.shape(at)
         starts = (*(0,) * (len(shape) - 1), i)
         one = at if shape[-1] == 1 else w.apply(Slice(starts, (*shape[:-1], 1), (1,) * len(shape)), at)
         one = w.reshaped(one, shape[:-1])
+        one = w.apply(Clamp(0, length - 1), one) if length else one
         return one if step == 1 else w.apply(WholeArithmetic("*"), one, w.whole(step))
 
     def elements(self, shape: Sequence[int], axis: int) -> str:
@@ -86,19 +94,20 @@ def taken(w: Writer, x: str, places: str, run: int) -> str:
 def gather(ctx: Context, node: RealNode, op: movement.Gather) -> Sequence[State]:
     """Slices along an axis."""
     w = Writer(ctx, node)
-    return w.done(slices_taken(w, w.input(0), op.axis))
+    return w.done(slices_taken(w, w.input(0), op))
 
 
-def slices_taken(w: Writer, x: str, axis: int) -> str:
+def slices_taken(w: Writer, x: str, op: movement.Gather) -> str:
     """Slices along an axis, at the positions that are the second input."""
-    at, shape, result = Places(w, 1), w.shape(x), w.ctx.real(w.node.outputs[0]).shape
+    axis, at, shape, result = op.axis, Places(w, 1), w.shape(x), w.ctx.real(w.node.outputs[0]).shape
     if at.known is not None:
-        picks = tuple(int(i) % shape[axis] for i in at.known.reshape(-1))
+        whole = np.arange(shape[axis]).take(at.known.reshape(-1), mode="clip" if op.nearest else "wrap")
+        picks = tuple(whole.tolist())
         return w.reshaped(w.apply(Gather(axis, picks), x), result)
     places = at.value()
     count = len(w.shape(places))
     first = w.moved(x, axis, 0)
-    rows = w.apply(WholeArithmetic("%"), places, w.whole(shape[axis]))
+    rows = places if op.nearest else w.apply(WholeArithmetic("%"), places, w.whole(shape[axis]))
     rest = w.shape(first)[1:]
     y = w.reshaped(taken(w, first, rows, math.prod(rest)), (*w.shape(places), *rest))
     return w.transposed(y, [*range(count, count + axis), *range(count), *range(count + axis, count + len(rest))])
@@ -119,15 +128,17 @@ def elements_taken(w: Writer, x: str, axis: int) -> str:
 def gather_nd(ctx: Context, node: RealNode, op: real.GatherND) -> Sequence[State]:
     """Slices at positions along several axes, behind common ones."""
     w = Writer(ctx, node)
-    return w.done(parts_taken(w, w.input(0), op.batch))
+    return w.done(parts_taken(w, w.input(0), op))
 
 
-def parts_taken(w: Writer, x: str, batch: int) -> str:
-    """Slices behind `batch` common axes, at the positions along several axes that are the second input."""
+def parts_taken(w: Writer, x: str, op: real.GatherND) -> str:
+    """Slices behind common axes, at the positions along several axes that are the second input."""
     at, shape, places = Places(w, 1), w.shape(x), w.ctx.real(w.node.inputs[1]).shape
-    depth, common = places[-1], shape[:batch]
+    batch, depth, common = op.batch, places[-1], shape[: op.batch]
+    if op.nearest and not batch and at.known is None:
+        return w.apply(Take(depth), x, at.value())
     within = shape[batch : batch + depth]
-    rows = at.rows(within)
+    rows = at.rows(within, op.nearest)
     if common:
         starts = np.arange(math.prod(common)).reshape(*common, *(1,) * (len(places) - 1 - batch))
         rows = w.apply(WholeArithmetic("+"), rows, w.const(whole_const(starts * math.prod(within), DType.S32)))
@@ -148,7 +159,7 @@ def scatter_nd(ctx: Context, node: RealNode, op: real.ScatterND) -> Sequence[Sta
     w = Writer(ctx, node)
     x = w.input(0)
     shape, depth = w.shape(x), ctx.real(node.inputs[1]).shape[-1]
-    rows = Places(w, 1).rows(shape[:depth])
+    rows = Places(w, 1).rows(shape[:depth], op.nearest)
     return w.done(_put(w, x, rows, w.input(2), math.prod(shape[depth:]), _JOINING[op.reduction]))
 
 
@@ -174,8 +185,7 @@ def cache_write(ctx: Context, node: RealNode, op: real.CacheWrite) -> Sequence[S
     lead = shape[: op.axis]
     starts = w.reshaped(Places(w, 2).value(), (shape[0], *(1,) * op.axis))
     at = w.apply(WholeArithmetic("+"), starts, w.const(np.arange(length, dtype=np.int32)))
-    if op.circular:
-        at = w.apply(WholeArithmetic("%"), at, w.whole(shape[op.axis]))
+    at = w.apply(WholeArithmetic("%"), at, w.whole(shape[op.axis]))
     base = np.arange(math.prod(lead), dtype=np.int32).reshape(*lead, 1) * np.int32(shape[op.axis])
     rows = w.apply(WholeArithmetic("+"), at, w.const(base))
     return w.done(_put(w, cache, rows, new, run, "none"))

@@ -219,6 +219,7 @@ def roi_align(ctx: Context, node: RealNode, op: real.RoiAlign) -> Sequence[State
     """Points of a known number in each cell: of each box its own where that follows from its size, which is known."""
     w = Writer(ctx, node)
     x, boxes, images = w.input(0), w.known(1), w.cast(w.input(2), DType.S32)
+    images = images if w.known(2) is not None else w.apply(WholeArithmetic("%"), images, w.whole(w.shape(x)[0]))
     if op.samples or boxes is None:
         if not op.samples:
             hint = "give sampling_ratio: how many points there are must be known"

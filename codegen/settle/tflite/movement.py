@@ -13,9 +13,11 @@ import numpy as np
 
 from codegen.errors import FormUnsupported
 from codegen.ir.op import Op
+from codegen.ir.quant import DType
 from codegen.ir.real import RealNode
 from codegen.ops import (
     Broadcast,
+    Cast,
     Concat,
     DepthToSpace,
     Gather,
@@ -111,11 +113,11 @@ def gather(ctx: TfliteContext, node: RealNode, op: real.Gather) -> Sequence[Stat
 def gather_nd(ctx: TfliteContext, node: RealNode, op: scatter.GatherND) -> Sequence[State]:
     """GATHER_ND: the axes that constant positions name become one; behind common axes it is a GATHER."""
     if op.batch:
-        return [with_value(ctx.state(node, 0), parts_taken(Writer(ctx, node), ctx.value(node, 0), op.batch))]
+        return [with_value(ctx.state(node, 0), parts_taken(Writer(ctx, node), ctx.value(node, 0), op))]
     shape, positions = ctx.real(node.inputs[0]).shape, ctx.known(node, 1)
     if positions is None:
         take = Take(ctx.real(node.inputs[1]).shape[-1])
-        return [with_value(ctx.state(node, 0), ctx.made(node, take, (ctx.value(node, 0), ctx.value(node, 1))))]
+        return [with_value(ctx.state(node, 0), ctx.made(node, take, (ctx.value(node, 0), _places(ctx, node))))]
     depth = positions.shape[-1]
     named, points = shape[:depth], positions.reshape(-1, depth)
     picked = np.atleast_1d(np.ravel_multi_index(tuple(points.T), named))
@@ -129,6 +131,12 @@ def reverse_sequence(ctx: TfliteContext, node: RealNode, op: along.ReverseSequen
     return [with_value(ctx.state(node, 0), turned(Writer(ctx, node), ctx.value(node, 0), op))]
 
 
+def _places(ctx: TfliteContext, node: RealNode) -> str:
+    """Computed positions, which are held in 32 bits."""
+    value = ctx.value(node, 1)
+    return value if ctx.type(value).dtype is DType.S32 else ctx.apply(node, Cast(DType.S32), (value,), "places")
+
+
 def _taken(ctx: TfliteContext, node: RealNode, axis: int) -> State:
     """Elements along one axis at computed positions: the axis goes first, and the picked ones take its place."""
     shape, picks = ctx.real(node.inputs[0]).shape, ctx.real(node.inputs[1]).shape
@@ -136,7 +144,7 @@ def _taken(ctx: TfliteContext, node: RealNode, axis: int) -> State:
     if axis:
         order = (axis, *(a for a in range(len(shape)) if a != axis))
         value = ctx.apply(node, Transpose(order), (value,))
-    positions = ctx.reshaped(node, ctx.value(node, 1), (*picks, 1), "positions")
+    positions = ctx.reshaped(node, _places(ctx, node), (*picks, 1), "positions")
     back = (*range(count, count + axis), *range(count), *range(count + axis, count + len(shape) - 1))
     post = (Transpose(back),) if axis else ()
     return with_value(ctx.state(node, 0), ctx.made(node, Take(1), (value, positions), post=post))

@@ -68,7 +68,7 @@ def cast(ctx: TfliteContext, node: RealNode, op: elementwise.Cast) -> Sequence[S
     """Integers as wider ones, as narrower ones that have their low bits, or as real numbers."""
     value, source = ctx.value(node, 0), ctx.dtype(node, 0)
     target = DTYPES.get(op.to, DType.F32)
-    if "uint32" in (ctx.kind_of(node, 0), op.to) and source is target:
+    if source is target is DType.S32 and ctx.kind_of(node, 0) != "uint64":
         return [Int(ctx.made(node, Reshape(ctx.type(value).shape), (value,)), op.to)]
     if target is DType.F32 and source is not DType.F32:
         return [Float(ctx.made(node, Dequantize(Quant(1.0)), (value,)))]

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import codegen
 from codegen.errors import CompileError
 from codegen.frontends.tflite import import_tflite
 from codegen.ir.quant import Array
-from tests.support.tflite_models import Model
+from tests.support.tflite_models import Model, run_litert
 
 MAP: Mapping[str, Any] = {"Padding": 1, "StrideH": 1, "StrideW": 1}
 VOLUME: Mapping[str, Any] = {**MAP, "StrideD": 1}
@@ -70,18 +69,6 @@ def test_sums_of_64_bits_are_refused(tmp_path: Path) -> None:
     assert "SCATTER_ND of int64" in found
 
 
-@pytest.mark.parametrize("engine", ["golden", "c"])
-def test_a_length_beyond_its_sequence_is_all_of_it(engine: str, tmp_path: Path) -> None:
-    model = Model()
-    ins = [model.input((2, 3), "float32"), model.input((2,), "int32")]
-    model.op("REVERSE_SEQUENCE", ins, [model.output((2, 3), "float32")], "ReverseSequenceOptions", SeqDim=1, BatchDim=0)
-    path = tmp_path / "m.tflite"
-    path.write_bytes(model.bytes())
-    x = np.arange(6, dtype=np.float32).reshape(2, 3)
-    (found,) = codegen.run(path, {"main_t0": x, "main_t1": whole(7, -1)}, engine=engine).values()
-    assert found.tolist() == [[2, 1, 0], [3, 4, 5]]
-
-
 @pytest.mark.parametrize(
     ("op", "ins", "options", "told", "words"),
     [
@@ -99,3 +86,40 @@ def test_settings_that_contradict_the_tensors_are_refused(
     found = refusal(tmp_path, op, ins, (2, 1) if op == "GATHER" else (2, 5), options, **told)
     assert "LAM-IMPORT-014" in found
     assert words in found
+
+
+@pytest.mark.parametrize(
+    ("planes", "told", "words"),
+    [
+        (9, {}, "LAM-IMPORT-014 node 'CONV_3D_TRANSPOSE_0', tensor 'main_t3': a result of 9 along D of 2 elements"),
+        (3, {"DilationHFactor": 4}, "a window of 5 does not fit 4 elements"),
+        (3, {"DilationWFactor": 0}, "option DilationWFactor is 0"),
+    ],
+)
+def test_a_result_that_no_transposed_convolution_has_is_refused(
+    planes: int, told: Mapping[str, Any], words: str, tmp_path: Path
+) -> None:
+    model, result = Model(), (1, planes, 4, 5, 4)
+    weights = model.const(np.ones((2, 2, 2, 4, 3), np.float32))
+    places = [model.const(whole(*result)), weights, model.input((1, 2, 3, 4, 3), "float32")]
+    told = {**VOLUME, **told}
+    model.op("CONV_3D_TRANSPOSE", places, [model.output(result, "float32")], "Conv3DOptions", **told)
+    check_refused(model, words, tmp_path)
+
+
+def test_a_place_of_int16_is_refused(tmp_path: Path) -> None:
+    model = Model()
+    places = [model.input((4, 5), "float32"), model.input((2, 2), "float32"), model.input((2,), "int16")]
+    model.op("DYNAMIC_UPDATE_SLICE", places, [model.output((4, 5), "float32")])
+    check_refused(model, "a place of type int16", tmp_path)
+
+
+def check_refused(model: Model, words: str, folder: Path) -> None:
+    """Here and by LiteRT."""
+    path = folder / "m.tflite"
+    path.write_bytes(model.bytes())
+    with pytest.raises(CompileError) as caught:
+        import_tflite(path, mode="tflite")
+    assert words in caught.value.text()
+    with pytest.raises((RuntimeError, ValueError)):
+        run_litert(model.bytes())

@@ -63,7 +63,12 @@ def one_hot(r: Reading, node: OnnxNode) -> Sequence[str]:
 def reverse_sequence(r: Reading, node: OnnxNode) -> Sequence[str]:
     """ReverseSequence."""
     op = ReverseSequence(node.integer("time_axis", 0, low=0, high=1), node.integer("batch_axis", 1, low=0, high=1))
-    return [r.apply(op, [r.value(node, 0), r.value(node, 1)], node)]
+    x, lengths = r.value(node, 0), r.value(node, 1)
+    made = r.apply(op, [x, lengths], node)
+    known, steps = r.values[lengths].data, r.type(x).shape[op.time]
+    if known is not None and ((known < 0) | (known > steps)).any():
+        raise ShapeMismatch(f"lengths outside 0 .. {steps}", where=node.where)
+    return [made]
 
 
 def hardmax(r: Reading, node: OnnxNode) -> Sequence[str]:

@@ -13,6 +13,7 @@ import numpy as np
 from codegen.errors import FormUnsupported, ShapeMismatch
 from codegen.frontends.onnx.nodes import OnnxNode
 from codegen.frontends.onnx.real.reading import MICROSOFT, Reading, Table
+from codegen.frontends.onnx.real.scatter import check_positions
 from codegen.frontends.onnx.real.window import conv_windows
 from codegen.ir.quant import Array
 from codegen.real.movement import Reshape, Transpose
@@ -68,7 +69,10 @@ def roi_align(r: Reading, node: OnnxNode) -> Sequence[str]:
         node.string("mode", "avg", ("avg", "max")) == "max",
         half,
     )
-    return [r.apply(op, [r.value(node, i) for i in range(3)], node)]
+    x, boxes, images = (r.value(node, i) for i in range(3))
+    made = r.apply(op, [x, boxes, images], node)
+    check_positions(r, node, images, r.type(x).shape[:1])
+    return [made]
 
 
 def deform_conv(r: Reading, node: OnnxNode) -> Sequence[str]:

@@ -42,8 +42,11 @@ def one_hot(ctx: RealContext, node: TfliteNode) -> None:
 
 def update_slice(ctx: RealContext, node: TfliteNode) -> None:
     """DYNAMIC_UPDATE_SLICE, at a place that may be computed."""
-    if ctx.type(node, 2).dtype.kind != "i" or ctx.type(node, 0).dtype != ctx.type(node, 1).dtype:
-        raise FormUnsupported(f"{ctx.type(node, 1).dtype} in {ctx.type(node, 0).dtype}", where=node.where)
+    x, box, place = (ctx.type(node, i).dtype for i in range(3))
+    if place.name not in ("int32", "int64"):
+        raise FormUnsupported(f"a place of type {place}", where=node.where)
+    if x != box:
+        raise FormUnsupported(f"{box} in {x}", where=node.where)
     ctx.write(node, UpdateSlice(), [ctx.value(node, i) for i in range(3)])
 
 
@@ -56,7 +59,7 @@ def gather(ctx: RealContext, node: TfliteNode) -> None:
         raise ShapeMismatch(f"positions {list(places)} in {list(shape)}, {batch} axes in common", where=node.where)
     _check_places(ctx, node, 1, shape[axis : axis + 1])
     if not batch:
-        ctx.write(node, Gather(axis), [ctx.value(node, 0), at])
+        ctx.write(node, Gather(axis, nearest=True), [ctx.value(node, 0), at])
         return
     # the axis comes behind the common ones, and what stood between them behind the positions
     between, rest = range(batch, axis), range(axis + 1, len(shape))
@@ -65,7 +68,7 @@ def gather(ctx: RealContext, node: TfliteNode) -> None:
     own, count = range(batch, len(places)), len(places) + len(between) + len(rest)
     moved = range(len(places), len(places) + len(between))
     post = Transpose((*range(batch), *moved, *own, *range(len(places) + len(between), count)))
-    ctx.write(node, GatherND(batch), [x, at], post=[post])
+    ctx.write(node, GatherND(batch, nearest=True), [x, at], post=[post])
 
 
 def gather_nd(ctx: RealContext, node: TfliteNode) -> None:
@@ -74,7 +77,7 @@ def gather_nd(ctx: RealContext, node: TfliteNode) -> None:
     if not places or places[-1] > len(shape):
         raise ShapeMismatch(f"positions of shape {list(places)} in a tensor of shape {list(shape)}", where=node.where)
     _check_places(ctx, node, 1, shape[: places[-1]])
-    ctx.write(node, GatherND(), [ctx.value(node, 0), ctx.value(node, 1)])
+    ctx.write(node, GatherND(nearest=True), [ctx.value(node, 0), ctx.value(node, 1)])
 
 
 def scatter_nd(ctx: RealContext, node: TfliteNode) -> None:
@@ -90,13 +93,13 @@ def scatter_nd(ctx: RealContext, node: TfliteNode) -> None:
         raise ShapeMismatch(told, where=node.where)
     _check_places(ctx, node, 0, shape[: places[-1]])
     zeros = ctx.constant_value(node, "zeros", np.zeros(shape, kind.dtype))
-    ctx.write(node, ScatterND("add"), [zeros, ctx.value(node, 0), ctx.value(node, 1)])
+    ctx.write(node, ScatterND("add", nearest=True), [zeros, ctx.value(node, 0), ctx.value(node, 1)])
 
 
 def embedding_lookup(ctx: RealContext, node: TfliteNode) -> None:
     """EMBEDDING_LOOKUP: rows of a table."""
     _check_places(ctx, node, 0, ctx.shape(node, 1)[:1])
-    ctx.write(node, Gather(0), [ctx.value(node, 1), ctx.value(node, 0)])
+    ctx.write(node, Gather(0, nearest=True), [ctx.value(node, 1), ctx.value(node, 0)])
 
 
 def _check_places(ctx: RealContext, node: TfliteNode, index: int, sizes: Shape) -> None:

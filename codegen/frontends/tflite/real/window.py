@@ -59,36 +59,37 @@ def transpose_conv(ctx: RealContext, node: TfliteNode) -> None:
     options = node.options_of("TransposeConvOptions")
     shape, w = feature_map(node, ctx.shape(node, 2)), feature_map(node, ctx.shape(node, 1))
     result = feature_map(node, ctx.result(node).shape)
-    op = _transposed(ctx, node, options, shape[1:3], w[1:3], result[1:3], "HW")
+    op = _transposed(ctx, node, options, shape[1:3], w[1:3], result[1:3])
     _product(ctx, node, op, (3, 0, 1, 2), activation(node, options), x=2, b=3)
 
 
 def conv_3d_transpose(ctx: RealContext, node: TfliteNode) -> None:
-    """CONV_3D_TRANSPOSE, of weights [planes, rows, columns, outputs, inputs], without holes."""
+    """CONV_3D_TRANSPOSE, of weights [planes, rows, columns, outputs, inputs]."""
     ctx.not_quantized(node, 2)
     options = node.options_of("Conv3DOptions")
     shape, w = volume(node, ctx.shape(node, 2)), volume(node, ctx.shape(node, 1))
     result = volume(node, ctx.result(node).shape)
-    for axis in _AXES:
-        node.take(options, f"Dilation{axis}Factor", high=1)
     op = _transposed(ctx, node, options, shape[1:4], w[:3], result[1:4], _AXES)
     _product(ctx, node, op, (4, 3, 0, 1, 2), activation(node, options), x=2, b=3)
 
 
 def _transposed(
-    ctx: RealContext, node: TfliteNode, options: Any, spatial: Shape, kernel: Shape, out: Shape, axes: str
+    ctx: RealContext, node: TfliteNode, options: Any, spatial: Shape, kernel: Shape, out: Shape, axes: str = ""
 ) -> ConvTranspose:
-    """The operator whose result has the shape that its first input states."""
+    """The operator whose result has the shape that its first input states; over `axes` it may be dilated."""
     asked, result, padding = ctx.int_list(node, 0), ctx.result(node).shape, int(options.Padding())
     if asked != result:
         raise ShapeMismatch(f"a result of shape {list(asked)}, in the file {list(result)}", where=node.where)
     windows = []
-    for axis, length, size, made in zip(axes, spatial, kernel, out, strict=True):
+    for axis, length, size, made in zip(axes or "HW", spatial, kernel, out, strict=True):
         stride = node.take(options, f"Stride{axis}")
+        dilation = node.take(options, f"Dilation{axis}Factor") if axes else 1
         # the pads are those of the forward convolution, from the result to the input
-        before = read_window(node, padding, size, stride, 1, made).pad_before
-        left = (length - 1) * stride + size - before - made
-        windows.append(Window(size, stride, 1, before, max(left, 0)))
+        forward = read_window(node, padding, size, stride, dilation, made)
+        if axes and forward.out_len(made) != length:
+            raise ShapeMismatch(f"a result of {made} along {axis} of {length} elements", where=node.where)
+        left = (length - 1) * stride + forward.extent - forward.pad_before - made
+        windows.append(Window(size, stride, dilation, forward.pad_before, max(left, 0)))
     return ConvTranspose(tuple(windows), out, 1, _LAST)
 
 

@@ -223,13 +223,13 @@ class Unpacked:
         """Those of so many bytes that are in whole words."""
         return size - size % _WORD_BYTES
 
-    def last_word(self, size: int) -> int:
-        """Where the last four begin, some of which are in a word before; nowhere where no more than one is left: -1."""
-        return size - _WORD_BYTES if size % _WORD_BYTES > 1 else -1
+    def last_word(self, size: int) -> int | None:
+        """Where the last four begin, some of which are in a word before; None where no more than one is left."""
+        return size - _WORD_BYTES if size % _WORD_BYTES > 1 else None
 
-    def last_byte(self, size: int) -> int:
-        """Where the byte lies that is left alone, or -1."""
-        return size - 1 if size % _WORD_BYTES == 1 else -1
+    def last_byte(self, size: int) -> int | None:
+        """Where the byte lies that is left alone, if one is."""
+        return size - 1 if size % _WORD_BYTES == 1 else None
 
     def field_at(self, field: int, size: int, byte: int = 0) -> int:
         """Where the number of a field of a byte goes, of so many bytes."""

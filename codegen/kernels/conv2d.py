@@ -12,20 +12,16 @@ from typing import Any, TypeGuard
 from codegen.ir.form import Field, Scratch
 from codegen.ir.op import NodeOf
 from codegen.ir.shape import Window
+from codegen.kernels.called import CALLED, Functions, called_sums
 from codegen.kernels.common import RequantContext, requant_context, requant_fields
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.planes import (
-    BYTES_CALLED,
-    CALLED,
     SHORT,
     UNPACKS,
-    Called,
     FewWeights,
-    Planes,
-    Rows,
+    Filters,
+    Laid,
     Unpacked,
-    byte_rows,
-    called_said,
     few_headers,
     few_weights,
     filled,
@@ -42,7 +38,7 @@ _WORTH_A_COPY = 3
 
 @record(kw_only=True)
 class GroupedContext(GroupSizes):
-    """Types and sizes of a convolution in groups, forward or transposed; `planes`: how weights of few bits lie."""
+    """Types and sizes of a convolution in groups, forward or transposed; `planes`: how outputs share weights."""
 
     x_t: str
     w_t: str
@@ -51,7 +47,7 @@ class GroupedContext(GroupSizes):
     w_in: int
     w_out: int
     rq: RequantContext
-    planes: Planes | Rows | None = None
+    planes: Filters | None = None
 
 
 @record(kw_only=True)
@@ -178,16 +174,14 @@ def _fit(node: NodeOf[Conv2D], *, short: bool = False) -> Fit | None:
 
 def _fit_planes(node: NodeOf[Conv2D], sums: Weighted, few: FewWeights | None, *, short: bool = False) -> Fit:
     """With bytes that outputs share where weights have few bits."""
-    k = ConvContext(**conv_literals(node, sums))
-    planes = None
+    k, laid = ConvContext(**conv_literals(node, sums)), Laid((sums.plain_weights(),))
     if few:
         shared = node.op.groups == 1
         groups = node.op.groups
         planes = few.shared_planes(sums, k.summed, short=short) if shared else few.planes(k.c_out, groups=groups)
-        k = replace(k, planes=planes, skips=_skips(node, sums))
-    stored = few.fields_of(planes) if few and planes else (sums.plain_weights(),)
-    params = (*_numbers(node, sums, k), *stored)
-    return Fit(k, params, why=plain(few), headers=(*k.rq.headers, *few_headers(few)))
+        k, laid = replace(k, planes=planes, skips=_skips(node, sums)), few.laid(planes)
+    params = (*_numbers(node, sums, k), *laid.stored)
+    return Fit(k, params, why=laid.why, headers=(*k.rq.headers, *laid.headers))
 
 
 def fit_depthwise_planes(node: NodeOf[Conv2D]) -> Fit | None:
@@ -227,49 +221,25 @@ def _fit_window(node: NodeOf[Conv2D]) -> Fit | None:
         return None
     inputs = few.numbers[0].size
     planes = few.vector_planes(sums)
-    k = _window(node, sums, planes, filled(inputs))
-    if len(sums.weights) < _WORTH_A_COPY and k.summed == filled(k.summed):
+    run = ConvContext(**conv_literals(node, sums)).summed
+    if len(sums.weights) < _WORTH_A_COPY and run == filled(run):
         return None
-    return _fit_copied(node, sums, few, k, few.fields_of(planes, k.filled - inputs), plain(few))
+    return _fit_copied(node, sums, few.laid(planes, filled(inputs) - inputs), filled(inputs))
 
 
-def _fit_called(node: NodeOf[Conv2D], *, called: Called) -> Fit | None:
+def _fit_called(node: NodeOf[Conv2D], *, functions: Functions) -> Fit | None:
     """Functions of a chip sum all inputs of a pixel, from a copy."""
-    sums = weighted(node, apart=True)
-    few = few_weights(node.ins[1], sums.weights) if sums else None
-    planes = few.called_planes(sums, called) if sums and few and node.op.groups == 1 else None
-    if sums is None or few is None or planes is None:
-        return None
-    k = _window(node, sums, planes, planes.size(few.numbers[0].size))
-    return _fit_copied(node, sums, few, k, few.fields_of(planes), called_said(few))
+    made = called_sums(node, functions) if node.op.groups == 1 else None
+    return _fit_copied(node, made.sums, made.laid, made.summed) if made else None
 
 
-def _fit_called_bytes(node: NodeOf[Conv2D], *, called: Called) -> Fit | None:
-    """The same by weights of 8 bits, for several outputs at a time."""
-    sums = weighted(node, apart=True)
-    rows = byte_rows(sums, called) if sums and node.op.groups == 1 else None
-    if sums is None or rows is None or few_weights(node.ins[1], sums.weights):
-        return None
-    k = _window(node, sums, rows, called.summed(sums.weights[0].size))
-    return _fit_copied(node, sums, None, k, (rows.field(sums.weights),), called_said(None))
-
-
-def _window(node: NodeOf[Conv2D], sums: Weighted, planes: Planes | Rows, summed: int) -> WindowContext:
-    return WindowContext(**conv_literals(node, sums), planes=planes, skips=_skips(node, sums), filled=summed)
-
-
-def _fit_copied(
-    node: NodeOf[Conv2D],
-    sums: Weighted,
-    few: FewWeights | None,
-    k: WindowContext,
-    stored: tuple[Field, ...],
-    why: str,
-) -> Fit:
-    """From a copy of each window."""
-    params = (*_numbers(node, sums, k), *stored)
-    scratch = Scratch("window", k.filled * node.ins[0].dtype.bytes)
-    return Fit(k, params, (scratch,), why, headers=(*k.rq.headers, *few_headers(few, k.planes)))
+def _fit_copied(node: NodeOf[Conv2D], sums: Weighted, laid: Laid, summed: int) -> Fit:
+    """So many inputs are summed, from a copy of each window."""
+    literals = conv_literals(node, sums)
+    k = WindowContext(**literals, planes=laid.planes, skips=_skips(node, sums), filled=summed)
+    params = (*_numbers(node, sums, k), *laid.stored)
+    scratch = Scratch("window", summed * node.ins[0].dtype.bytes)
+    return Fit(k, params, (scratch,), laid.why, headers=(*k.rq.headers, *laid.headers))
 
 
 def _skips(node: NodeOf[Conv2D], sums: Weighted) -> bool:
@@ -279,7 +249,7 @@ def _skips(node: NodeOf[Conv2D], sums: Weighted) -> bool:
 
 def _numbers(node: NodeOf[Conv2D], sums: Weighted, k: ConvContext) -> tuple[Field, ...]:
     """All params but weights."""
-    zeros = sums.zero_fields(padded=k.has_edges and not k.skips, none=isinstance(k.planes, Rows))
+    zeros = sums.zero_fields(padded=k.has_edges and not k.skips, none=bool(k.planes and k.planes.prefix))
     return (sums.bias_field(), *zeros, *requant_fields(node.op.requant))
 
 
@@ -300,9 +270,7 @@ CONV2D_UNPACKED_WORDS = (_UNPACKED_WORDS, _UNPACKED_MVE)
 """On chips that read words anywhere; with Helium compilers make vectors of adding zero points of their own to bytes."""
 CONV2D_WINDOW = Kernel("conv2d_window", "conv2d_window.c.j2", "row", (Conv2D,), _fit_window, needs=UNPACKS)
 CONV2D_CALLED = tuple(
-    replace(CONV2D_WINDOW, make=partial(make, called=called), needs=needs)
-    for make, functions in ((_fit_called, CALLED), (_fit_called_bytes, BYTES_CALLED))
-    for needs, called in functions
+    replace(CONV2D_WINDOW, make=partial(_fit_called, functions=functions), needs=needs) for needs, functions in CALLED
 )
 """Of 16-bit data, on chips that multiply 16 bits several at a time."""
 CONV2D = Kernel("conv2d", "conv2d.c.j2", "row", (Conv2D,), _fit, program_memory=True)

@@ -19,7 +19,7 @@ from codegen.ir.shape import Window
 from codegen.kernels.common import end_values, is_wide, requant_context, requant_fields, requant_takes
 from codegen.kernels.conv2d import GroupedContext
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.planes import few_headers, few_weights, plain
+from codegen.kernels.planes import Laid, few_weights
 from codegen.ops import ConvTranspose2D
 from codegen.records import record
 
@@ -96,10 +96,11 @@ def _fit(node: NodeOf[ConvTranspose2D]) -> Fit | None:
     if not requant_takes(op.requant, *end_values(weights, bias, op.x_zero_point, x), wide=True):
         return None
     few = few_weights(node.ins[1], weights)
-    planes = few.planes(len(weights), groups=op.groups) if few else None
-    context = replace(_context(node, wide=_is_wide(op, x, weights, bias)), planes=planes)
-    stored = few.fields_of(planes) if few and planes else (Field("weights", weights.reshape(-1)),)
-    return Fit(context, (*_params(op, bias), *stored), why=plain(few), headers=(*context.rq.headers, *few_headers(few)))
+    plain = Laid((Field("weights", weights.reshape(-1)),))
+    laid = few.laid(few.planes(len(weights), groups=op.groups)) if few else plain
+    context = replace(_context(node, wide=_is_wide(op, x, weights, bias)), planes=laid.planes)
+    params = (*_params(op, bias), *laid.stored)
+    return Fit(context, params, why=laid.why, headers=(*context.rq.headers, *laid.headers))
 
 
 def _context(node: NodeOf[ConvTranspose2D], *, wide: bool) -> TransposeContext:

@@ -8,25 +8,11 @@ from typing import Any
 
 from codegen.ir.form import Scratch
 from codegen.ir.op import NodeOf
+from codegen.kernels.called import CALLED, Functions, called_sums
 from codegen.kernels.common import RequantContext, requant_context, requant_fields
 from codegen.kernels.conv2d import is_pointwise
 from codegen.kernels.kernel import Fit, Kernel
-from codegen.kernels.planes import (
-    BYTES_CALLED,
-    CALLED,
-    SHORT,
-    UNPACKS,
-    Called,
-    FewWeights,
-    Planes,
-    Rows,
-    byte_rows,
-    called_said,
-    few_headers,
-    few_weights,
-    filled,
-    plain,
-)
+from codegen.kernels.planes import SHORT, UNPACKS, Filters, Laid, few_weights, filled
 from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
@@ -36,7 +22,7 @@ from codegen.records import record
 class DenseContext:
     """Literals of one dense layer: n_in inputs, n_out outputs per pixel.
 
-    Of weights of few bits `planes` says how they lie; `more`: inputs are summed from a copy with so many zeros.
+    `planes`: how outputs share weights; `more`: inputs are summed from a copy with so many zeros.
     """
 
     x_t: str
@@ -47,7 +33,7 @@ class DenseContext:
     n_out: int
     shifted: bool
     rq: RequantContext
-    planes: Planes | Rows | None = None
+    planes: Filters | None = None
     more: int = 0
 
     @property
@@ -61,26 +47,19 @@ def _fit(node: NodeOf[Conv2D | Dense], *, short: bool = False) -> Fit | None:
     if sums is None or not is_pointwise(node.op):
         return None
     few = few_weights(node.ins[1], sums.weights)
-    planes = few.shared_planes(sums, node.ins[0].shape[-1], short=short) if few else None
-    return _fit_planes(node, sums, few, planes)
+    laid = few.laid(few.shared_planes(sums, node.ins[0].shape[-1], short=short)) if few else None
+    return _fit_laid(node, sums, laid or Laid((sums.plain_weights(),)), node.ins[0].shape[-1])
 
 
-def _fit_planes(
-    node: NodeOf[Conv2D | Dense], sums: Weighted, few: FewWeights | None, planes: Planes | Rows | None, more: int = 0
-) -> Fit:
-    """With bytes that outputs share where weights have few bits; `more`: inputs are summed from a copy with so many."""
-    rows = planes if isinstance(planes, Rows) else None
-    numbers = (*sums.zero_fields(padded=False, none=rows is not None), *requant_fields(node.op.requant))
-    if few and isinstance(planes, Planes):
-        stored = few.fields_of(planes, 0 if planes.called else more)
-    else:
-        stored = (rows.field(sums.weights) if rows else sums.plain_weights(),)
-    params = (sums.bias_field(), *numbers, *stored)
+def _fit_laid(node: NodeOf[Conv2D | Dense], sums: Weighted, laid: Laid, summed: int) -> Fit:
+    """So many inputs are summed, from a copy where they are more than there are."""
+    planes, more = laid.planes, summed - node.ins[0].shape[-1]
+    zeros = sums.zero_fields(padded=False, none=bool(planes and planes.prefix))
+    params = (sums.bias_field(), *zeros, *requant_fields(node.op.requant), *laid.stored)
     context = _context(node, sums, shifted=False)
     context = replace(context, planes=planes, more=more, w_t=planes.w_t) if planes else context
-    scratch = (Scratch("pixel", context.summed * node.ins[0].dtype.bytes),) if more else ()
-    why = called_said(few) if planes and planes.called else plain(few)
-    return Fit(context, params, scratch, why, headers=(*context.rq.headers, *few_headers(few, planes)))
+    scratch = (Scratch("pixel", summed * node.ins[0].dtype.bytes),) if more else ()
+    return Fit(context, params, scratch, laid.why, headers=(*context.rq.headers, *laid.headers))
 
 
 def _fit_filled(node: NodeOf[Conv2D | Dense]) -> Fit | None:
@@ -90,28 +69,13 @@ def _fit_filled(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     if sums is None or few is None or not is_pointwise(node.op):
         return None
     inputs = node.ins[0].shape[-1]
-    return _fit_planes(node, sums, few, few.vector_planes(sums), filled(inputs) - inputs)
+    return _fit_laid(node, sums, few.laid(few.vector_planes(sums), filled(inputs) - inputs), filled(inputs))
 
 
-def _fit_called(node: NodeOf[Conv2D | Dense], *, called: Called) -> Fit | None:
+def _fit_called(node: NodeOf[Conv2D | Dense], *, functions: Functions) -> Fit | None:
     """Functions of a chip sum the inputs of a pixel, from a copy where they are not as many as these take."""
-    sums = weighted(node, apart=True)
-    few = few_weights(node.ins[1], sums.weights) if sums else None
-    planes = few.called_planes(sums, called) if sums and few and is_pointwise(node.op) else None
-    if sums is None or few is None or planes is None:
-        return None
-    inputs = node.ins[0].shape[-1]
-    return _fit_planes(node, sums, few, planes, planes.size(inputs) - inputs)
-
-
-def _fit_called_bytes(node: NodeOf[Conv2D | Dense], *, called: Called) -> Fit | None:
-    """The same by weights of 8 bits, for several outputs at a time."""
-    sums = weighted(node, apart=True)
-    rows = byte_rows(sums, called) if sums and is_pointwise(node.op) else None
-    if sums is None or rows is None or few_weights(node.ins[1], sums.weights):
-        return None
-    inputs = node.ins[0].shape[-1]
-    return _fit_planes(node, sums, None, rows, called.summed(inputs) - inputs)
+    made = called_sums(node, functions) if is_pointwise(node.op) else None
+    return _fit_laid(node, made.sums, made.laid, made.summed) if made else None
 
 
 def _fit_shifted(node: NodeOf[Conv2D | Dense]) -> Fit | None:
@@ -150,9 +114,7 @@ _SHORT = tuple(
 )
 
 DENSE_CALLED = tuple(
-    replace(DENSE_FILLED, make=partial(make, called=called), needs=needs)
-    for make, functions in ((_fit_called, CALLED), (_fit_called_bytes, BYTES_CALLED))
-    for needs, called in functions
+    replace(DENSE_FILLED, make=partial(_fit_called, functions=functions), needs=needs) for needs, functions in CALLED
 )
 """Of 16-bit data, on chips that multiply 16 bits several at a time."""
 

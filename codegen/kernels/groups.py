@@ -95,9 +95,9 @@ class Grouped:
         """Largest size of the sum of inputs times numbers, of so many inputs of a group."""
         return self._reach(self.whole_numbers, self.sums.x, part)
 
-    def signed_reach(self, part: int, more: int = 0) -> int:
-        """The same of what is stored, and `more`, and inputs that are made to have a sign."""
-        return self._reach(self.numbers + more, DType.S8, part)
+    def signed_reach(self, part: int) -> int:
+        """The same of what is stored, and inputs that are made to have a sign."""
+        return self._reach(self.numbers, DType.S8, part)
 
     def whole_reach(self, part: int) -> int:
         """The same of whole numbers."""

@@ -1,15 +1,14 @@
-"""Weights of few bits for kernels in plain C, and of 8 bits for functions that sum several outputs of 16-bit data.
+"""Weights of few bits for kernels in plain C.
 
 Where outputs have the same inputs, each byte holds the weights of several (Planes): one input is read for all of them.
-Of weights of 8 bits the functions take several outputs' own (Rows).
 Where that is not so weights become bytes for the row made, a filter or a block of channels at a time (Unpacked).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Protocol
 
 import numpy as np
 
@@ -33,14 +32,8 @@ SHORT = tuple((frozenset({core}), frozenset({"mve"})) for core in ("armv7m", "rv
 _WRITTEN_OUT = 16
 """Loops of no more turns compilers write out, output by output: there a sum of the inputs is in the way."""
 _ELEMENT = 8
-_IN_PAIRS = (0, 2, 1, 3)
-"""Four inputs as bytes of a word have them whose fields a mask makes pairs."""
 _UNROLLED = (4, 3, 2, 1)
 _WORD_BYTES = 4
-_TOGETHER = 4
-"""Sums that registers have, of inputs that are read once."""
-_WORTH_CALLING = 32
-"""Weights of a convolution that are worth a copy of each window."""
 _EACH_BYTE = 0x01010101
 """A byte times this is a word of four of them."""
 
@@ -48,42 +41,6 @@ _EACH_BYTE = 0x01010101
 def filled(run: int) -> int:
     """Inputs that vectors there sum for so many."""
     return -(-run // _VECTOR) * _VECTOR
-
-
-@record
-class Called:
-    """Functions that sum 16-bit inputs by bytes of weights: `prefix` of their names, `header` that has them.
-
-    `fours`: inputs come in fours, whose bytes are those of the first, the third, the second and the fourth.
-    """
-
-    prefix: str
-    header: str
-    fours: bool
-
-    def summed(self, inputs: int) -> int:
-        """Inputs, with those that fill them."""
-        return -(-inputs // _FOUR) * _FOUR if self.fours else inputs
-
-    def in_turns(self, rows: Array, spans: Sequence[Span]) -> Array:
-        """Bytes [filters, inputs] as these are summed: fours of the filters of a turn lie beside each other."""
-        if not self.fours:
-            return rows
-        fours = filled_to(rows, _FOUR, axis=1).reshape(len(rows), -1, _FOUR)[..., _IN_PAIRS]
-        turns = [fours[s.first : s.end].reshape(-1, s.turn, *fours.shape[1:]).swapaxes(1, 2) for s in spans]
-        return np.concatenate([turn.reshape(-1, _FOUR) for turn in turns])
-
-
-CALLED = (
-    (frozenset({"dsp"}), Called("lam_few_s16", "lam_armv7em_few_s16.h", fours=True)),
-    (frozenset({"mve"}), Called("lam_mve_few_s16", "lam_mve_few_s16.h", fours=False)),
-)
-"""Features of chips, and the functions that they have for weights of few bits."""
-BYTES_CALLED = (
-    (frozenset({"dsp"}), Called("lam_s16", "lam_armv7em_s16.h", fours=True)),
-    (frozenset({"mve"}), Called("lam_mve_s16", "lam_mve_s16.h", fours=False)),
-)
-"""The same for weights of 8 bits."""
 
 
 @record
@@ -96,13 +53,57 @@ class Span:
     turn: int = 1
 
 
+class Filters(Protocol):
+    """How weights lie that are summed for several outputs at a time: what templates/macros/planes.c.j2 reads.
+
+    A turn sums inputs for one filter or more, the first of which has the number `o`.  Where C does, these are Planes;
+    where functions of a chip do, they are of called.py.
+    """
+
+    @property
+    def prefix(self) -> str:
+        """What names of functions begin with that sum what C would in loops; nothing where C does."""
+        ...
+
+    @property
+    def w_t(self) -> str:
+        """The C type of what a filter is made of."""
+        ...
+
+    @property
+    def step(self) -> int:
+        """From the output of a filter to that of the next."""
+        ...
+
+    @property
+    def totals(self) -> bool:
+        """Whether outputs add the sum of the inputs to their own, times what is taken off weights."""
+        ...
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """All filters, by how many outputs a turn has."""
+        ...
+
+    def behind(self, plane: int) -> int:
+        """The output of one of the sums of a turn, from that of the first on."""
+        ...
+
+    def size(self, inputs: int) -> int:
+        """Elements of a filter of so many inputs."""
+        ...
+
+    def taken(self, span: Span, inputs: int) -> int:
+        """Those that a turn takes."""
+        ...
+
+
 @record
 class Planes:
     """Literals: byte filter n holds the weights of outputs n * step + p * apart, p a field of `fields`.
 
     `own`: weights have zero points of their own, one for each output; `totals`: an output adds its own times the sum of
-    the inputs, and not to each weight.  `vectors`: loops are left to compilers that make vectors of them; `called`:
-    functions sum what C would in loops, by numbers without a sign.
+    the inputs, and not to each weight.  `vectors`: loops are left to compilers that make vectors of them.
     """
 
     fields: Fields
@@ -112,30 +113,30 @@ class Planes:
     own: bool
     totals: bool = False
     vectors: bool = False
-    called: Called | None = None
+
+    @property
+    def prefix(self) -> str:
+        """C sums."""
+        return ""
 
     @property
     def less(self) -> int:
         """What all numbers are stored more than they are."""
-        return self.fields.sign if self.called and not self.own else 0
+        return 0
+
+    @property
+    def turn(self) -> int:
+        """Filters that are summed together, where there are as many."""
+        return 1
 
     @property
     def w_t(self) -> str:
         """The C type of what a filter is made of."""
         return "uint8_t"
 
-    def function(self, span: Span) -> str:
-        """The function that sums inputs for the filters of a turn."""
-        assert self.called is not None
-        return f"{self.called.prefix}_{self.fields.bits}{'_two' if span.turn > 1 else ''}"
-
-    def sums(self, span: Span) -> int:
-        """How many it makes."""
-        return span.turn * self.fields.in_turn(1)
-
     def size(self, inputs: int) -> int:
         """Bytes of a filter of so many inputs."""
-        return self.called.summed(inputs) if self.called else inputs
+        return inputs
 
     def taken(self, span: Span, inputs: int) -> int:
         """Those that a turn takes."""
@@ -162,8 +163,8 @@ class Planes:
 
     @property
     def spans(self) -> tuple[Span, ...]:
-        """Filters by how many outputs they have; functions take as many together as make four sums."""
-        turn = _TOGETHER // self.fields.in_turn(1) if self.called else 1
+        """Filters by how many outputs they have together."""
+        turn = self.turn
         whole, found = self.filters // turn * turn, list[Span]()
         for n in (*range(0, whole, turn), *range(whole, self.filters)):
             own = turn if n < whole else 1
@@ -187,88 +188,7 @@ class Planes:
         flat = numbers.reshape(len(numbers), -1)
         order = np.array([self.outputs_of(n) for n in range(self.filters)])
         full = filled_to(flat.astype(np.int64) + self.less, int(order.max()) + 1, axis=0)
-        filters = self.fields.packed(full[order].transpose(0, 2, 1))
-        return self.called.in_turns(filters, self.spans).reshape(-1) if self.called else filters.reshape(-1)
-
-
-@record
-class Rows:
-    """Literals of weights of 8 bits by which functions sum inputs of 16 bits, of several outputs at a time.
-
-    `wide`: sums have 64 bits.  Where inputs come in fours these are a word, and the words of the outputs lie in turn.
-    """
-
-    called: Called
-    outputs: int
-    wide: bool
-
-    @property
-    def totals(self) -> bool:
-        """Nothing is taken off weights, of which a sum of the inputs would be made."""
-        return False
-
-    @property
-    def step(self) -> int:
-        """From the output of a filter to that of the next."""
-        return 1
-
-    def behind(self, plane: int) -> int:
-        """The output of one of the filters of a turn, from the first on."""
-        return plane
-
-    @property
-    def spans(self) -> tuple[Span, ...]:
-        """Outputs by how many are summed at a time: as many as registers have the sums of, then what is left."""
-        found, first = [], 0
-        for turn in (2, 1) if self.wide else (4, 2, 1):
-            end = first + (self.outputs - first) // turn * turn
-            found += [Span(first, end, turn, turn)] if end > first else []
-            first = end
-        return tuple(found)
-
-    @property
-    def w_t(self) -> str:
-        """The C type of what a filter is made of."""
-        return "uint32_t" if self.called.fours else "int8_t"
-
-    def function(self, span: Span) -> str:
-        """The function that sums inputs for the outputs of a turn."""
-        return f"{self.called.prefix}_{'long_' if self.wide else ''}{span.turn}"
-
-    def sums(self, span: Span) -> int:
-        """How many it makes."""
-        return span.turn
-
-    def size(self, inputs: int) -> int:
-        """Elements of a filter of so many inputs."""
-        return self.called.summed(inputs) // (_WORD_BYTES if self.called.fours else 1)
-
-    def taken(self, span: Span, inputs: int) -> int:
-        """Those that a turn takes."""
-        return span.turn * self.size(inputs)
-
-    def field(self, weights: Array) -> Field:
-        """Params `weights`."""
-        inputs, about = weights.size // len(weights), f"in the order of {self.called.header}"
-        dtype = np.uint32 if self.called.fours else np.int8
-        return Field.later("weights", dtype, self.outputs * self.size(inputs), partial(self._packed, weights), about)
-
-    def _packed(self, weights: Array) -> Array:
-        rows = self.called.in_turns(weights.reshape(len(weights), -1), self.spans)
-        return (
-            np.ascontiguousarray(rows).view("<u4").astype(np.uint32).reshape(-1)
-            if self.called.fours
-            else rows.reshape(-1)
-        )
-
-
-def byte_rows(sums: Weighted, called: Called) -> Rows | None:
-    """Weights of 8 bits for such functions, or None: sums of 64 bits have no zero point of the inputs in their bias."""
-    if sums.x is not DType.S16 or sums.weights.dtype != np.int8 or (sums.wide and sums.op.x_zero_point):
-        return None
-    if sums.weights[0].size < _FOUR or (sums.weights.ndim > 2 and sums.weights.size < _WORTH_CALLING):
-        return None  # plain C takes less than a copy and a call
-    return Rows(called, len(sums.weights), sums.wide)
+        return self.fields.packed(full[order].transpose(0, 2, 1)).reshape(-1)
 
 
 @record
@@ -303,13 +223,13 @@ class Unpacked:
         """Those of so many bytes that are in whole words."""
         return size - size % _WORD_BYTES
 
-    def last_word(self, size: int) -> int:
-        """Where the last four begin, some of which are in a word before; nowhere where no more than one is left: -1."""
-        return size - _WORD_BYTES if size % _WORD_BYTES > 1 else -1
+    def last_word(self, size: int) -> int | None:
+        """Where the last four begin, some of which are in a word before; None where no more than one is left."""
+        return size - _WORD_BYTES if size % _WORD_BYTES > 1 else None
 
-    def last_byte(self, size: int) -> int:
-        """Where the byte lies that is left alone, or -1."""
-        return size - 1 if size % _WORD_BYTES == 1 else -1
+    def last_byte(self, size: int) -> int | None:
+        """Where the byte lies that is left alone, if one is."""
+        return size - 1 if size % _WORD_BYTES == 1 else None
 
     def field_at(self, field: int, size: int, byte: int = 0) -> int:
         """Where the number of a field of a byte goes, of so many bytes."""
@@ -340,6 +260,16 @@ class Unpacked:
         """Numbers [..., n] in bytes whose numbers lie as many apart as there are bytes."""
         full = filled_to(numbers, self.in_turn, axis=-1)
         return self.fields.packed(full.reshape(*full.shape[:-1], self.in_turn, -1).swapaxes(-1, -2))
+
+
+@record(eq=False)
+class Laid:
+    """Weights as a form stores them: params, how these lie if not as they are, and what else the form says of them."""
+
+    stored: tuple[Field, ...]
+    planes: Filters | None = None
+    why: str = "plain C99"
+    headers: tuple[str, ...] = ()
 
 
 @record(eq=False)
@@ -379,22 +309,17 @@ class FewWeights:
         """The same where vectors sum all inputs of an output."""
         return replace(self.shared_planes(sums, _WRITTEN_OUT + 1), vectors=True)
 
-    def called_planes(self, sums: Weighted, called: Called) -> Planes | None:
-        """The same where functions sum inputs of 16 bits, or None."""
-        fits = sums.x is DType.S16 and not sums.wide and sums.fits_unsigned(self.bits)
-        return replace(self.planes(len(self.numbers)), totals=True, called=called) if fits else None
-
     @property
     def unpacked(self) -> Unpacked:
         """What is known of them where they become bytes."""
         return Unpacked(self.fields, self.less is not None)
 
-    def fields_of(self, planes: Planes, behind: int = 0) -> tuple[Field, ...]:
+    def laid(self, planes: Planes, behind: int = 0) -> Laid:
         """Params `w_shift`, where each output has one, and `weights`, with so many bytes behind them."""
         size = planes.filters * planes.size(self.numbers.size // len(self.numbers)) + behind
         about = f"bytes of {planes.fields.in_turn(1)} outputs each"
-        made = partial(self._packed, planes, size)
-        return (*self.less_fields(), Field.later("weights", np.uint8, size, made, about))
+        weights = Field.later("weights", np.uint8, size, partial(self._packed, planes, size), about)
+        return Laid((*self.less_fields(), weights), planes, plain(self), few_headers(self))
 
     def _packed(self, planes: Planes, size: int) -> Array:
         packed = planes.packed(self.numbers)
@@ -435,14 +360,6 @@ def plain(few: FewWeights | None) -> str:
     return f"plain C99, {few_said(few.bits, own=few.less is not None)}" if few else "plain C99"
 
 
-def called_said(few: FewWeights | None) -> str:
-    """What is said of a form whose sums functions of a chip make."""
-    said = f", {few_said(few.bits, own=few.less is not None)}" if few else ""
-    return f"several products of 16 bits at a time{said}"
-
-
-def few_headers(few: FewWeights | None, planes: Planes | Rows | None = None) -> tuple[str, ...]:
-    """Files of the runtime that sums of them take."""
-    if planes and planes.called:
-        return (planes.called.header,)
+def few_headers(few: FewWeights | None) -> tuple[str, ...]:
+    """Files of the runtime that sums of them take in plain C."""
     return ("lam_rolled.h",) if few else ()

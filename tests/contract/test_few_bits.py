@@ -193,18 +193,19 @@ NARROW = {
 
 
 def layer(name: str, bits: int, zeros: bool = False) -> bytes:
-    """One layer between integers, its weights numbers of 4 bits that lie in 4 or in 8; `zeros`: without a sign."""
+    """One layer between integers, its weights numbers of 2 or 4 bits, or of 4 in 8; `zeros`: without a sign, in 4."""
     kind, x, shape, words, act = (LAYERS | NARROW | WITH_SMLAD | IN_PAIRS | FEW_OUTPUTS | OF_FOUR_OUTPUTS)[name]
     axis = 1 if kind == "ConvTranspose" else 0
-    numbers, outputs = np.random.default_rng(1).integers(-8, 8, shape), shape[axis]
+    half, outputs = 1 << (min(bits, 4) - 1), shape[axis]
+    numbers = np.random.default_rng(1).integers(-half, half, shape)
     scales = {"xs": 0.05, "ws": np.linspace(0.01, 0.02, outputs), "ys": 0.1}
-    kinds = {(4, False): TensorProto.INT4, (4, True): TensorProto.UINT4, (8, False): TensorProto.INT8}
+    dtype = TensorProto.UINT4 if zeros else {2: TensorProto.INT2, 4: TensorProto.INT4, 8: TensorProto.INT8}[bits]
     zero = np.arange(outputs) % 7 + 4 if zeros else np.zeros(outputs, int)
     given = [
-        onnx.helper.make_tensor("wz", kinds[bits, zeros], (outputs,), zero.tolist()),
+        onnx.helper.make_tensor("wz", dtype, (outputs,), zero.tolist()),
         *(numpy_helper.from_array(np.asarray(s, np.float32), n) for n, s in scales.items()),
         *(numpy_helper.from_array(np.asarray(0, act), n) for n in ("xz", "yz")),
-        onnx.helper.make_tensor("w", kinds[bits, zeros], shape, (numbers + 8 * zeros).reshape(-1).tolist()),
+        onnx.helper.make_tensor("w", dtype, shape, (numbers + half * zeros).reshape(-1).tolist()),
     ]
     node = onnx.helper.make_node
     nodes = [
@@ -214,7 +215,7 @@ def layer(name: str, bits: int, zeros: bool = False) -> bytes:
         node("QuantizeLinear", ["y", "ys", "yz"], ["yq"]),
     ]
     feeds = {"xq": np.zeros(x, act)}
-    return onnx_model(nodes, ports_of(feeds), ["yq"], given, sets=21, ir_version=10).SerializeToString()
+    return onnx_model(nodes, ports_of(feeds), ["yq"], given, sets=25, ir_version=13).SerializeToString()
 
 
 HELD = {"transposed": 16 * 16 * 4 * 4}
@@ -245,11 +246,13 @@ def test_vectors_sum_whole_windows_on_x86(name: str, zeros: bool) -> None:
 
 @pytest.mark.parametrize("zeros", [False, True])
 @pytest.mark.parametrize("name", ["window", "pointwise", "two outputs"])
+@pytest.mark.parametrize("bits", [4, 2])
 @pytest.mark.parametrize("chip", ["cortex-m4", "cortex-m55"])
-def test_inputs_of_16_bits_are_multiplied_several_at_a_time(chip: str, name: str, zeros: bool) -> None:
-    model = layer(name, 4, zeros)
-    kernel = "dense_filled" if name == "pointwise" else "conv2d_window"
-    assert {one.kernel for one in api.inspect(model, chip).layers} == {kernel}
+def test_inputs_of_16_bits_are_multiplied_several_at_a_time(chip: str, bits: int, name: str, zeros: bool) -> None:
+    model = layer(name, bits, zeros)
+    (made,) = api.inspect(model, chip).layers
+    assert made.kernel == ("dense_filled" if name == "pointwise" else "conv2d_window")
+    assert (f"weights of {bits} bits" in made.form) == (name != "two outputs"), "of whom bytes take less"
     assert api.verify(model, target=chip, samples=2).equal
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from codegen.ir.graph import Graph
 from codegen.kernels import find_form
-from codegen.kernels.planes import Rows
+from codegen.kernels.called import Rows
 from codegen.laws import differences, graph_of, make_project
 from codegen.ops import Conv2D, Dense, make_requant
 from codegen.target import load_target

@@ -1,7 +1,7 @@
 """Dense layers whose weights have a scale per group of inputs, with AVX-512 or AVX2: some pixels by many outputs.
 
 Numbers without a sign by inputs with one: what vectors multiply needs no other form of either.  Bytes of one pixel
-have a sign, and inputs none: products read these numbers where they lie.
+have a sign, and inputs none: products read these numbers where they lie.  4 bits of one pixel are in group_pairs.py.
 """
 
 from __future__ import annotations
@@ -38,11 +38,10 @@ _SIGNED = replace(X86, signed=True)
 """The processor, as far as inputs have a sign."""
 _STEP, _BITS, _HALF = 8, 4, 8
 _BYTE_STEP, _BYTE_HALF = 4, 128
-_PAIRED = "of each group, and times that what is added to its numbers: they are stored as so much less, without a sign"
-_PAIRED_BYTES = "of each group, and times that what is taken off its numbers: they are stored as so much more"
+_PAIRED = "of each group, and times that what is taken off its numbers: they are stored as so much more"
 _STORED_LESS = "of each group, added to its numbers: they are stored as so much less, without a sign"
 _MOST_BLOCK = 1 << 15
-"""Inputs of a group 16 times whose sum, its zero point's part with it, stays in 32 bits: products of 15 by 128 each."""
+"""Inputs of a group whose sum, its zero point's part with it, stays in 32 bits: products of 15 by 128 each."""
 _MOST_PAIRED = 128
 """Inputs of a group whose sum fits 16 bits."""
 _SLACK = 8
@@ -60,7 +59,7 @@ class LanesGroupsContext(InGroups):
 
     `pixels` by `vectors` are summed together, `chunk` pixels made at a time.  `bytes`: numbers are; `words`: sums of
     groups fit 16 bits; `copied`: inputs are brought to scratch, as they get a sign or lose
-    it or the last ones are read with others; `paired`: zero points lie beside factors, as their products.
+    it or the last ones are read with others.
     """
 
     block: int
@@ -71,7 +70,6 @@ class LanesGroupsContext(InGroups):
     one: bool
     bytes: bool
     apart: bool
-    paired: bool
     words: bool
     copied: bool
     rq: LanesRequant
@@ -102,18 +100,21 @@ class LanesGroupsContext(InGroups):
         return self.bytes and self.pixels == 1
 
     @property
+    def paired(self) -> bool:
+        """Whether zero points lie beside factors, as their products."""
+        return self.apart and self.bytes
+
+    @property
     def begins(self) -> bool:
         """Whether sums begin with zero points."""
-        return self.apart and not self.paired
+        return self.apart and not self.bytes
 
     @property
     def begin_times(self) -> int:
-        """What a group begins with, of the sum of its inputs: 16 times as much of one pixel (lam_lanes_groups.h)."""
+        """What a group begins with, of the sum of its inputs, or what that is times its zero point."""
         if self.bytes:
             return -1 if self.apart else -_BYTE_HALF
-        if self.paired:
-            return 1
-        return (1 if self.apart else -_HALF) * (16 if self.pixels == 1 else 1)
+        return 1 if self.apart else -_HALF
 
     @property
     def sums_at(self) -> int:
@@ -126,13 +127,15 @@ def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:
     if made is None or made.block % (_STEP if made.bits else _BYTE_STEP) or made.block > _MOST_BLOCK:
         return None
     sums, y = made.sums, node.outs[0].dtype
+    if made.bits and run_width(node) == 1:
+        return None
     if sums.x not in BYTES or not takes_factors(node.op.requant, y, sums.reach) or made.block % _size(made):
         return None
     k = _context(node, made)
     size = k.channels * (k.whole * k.steps + k.rest_steps) * 4
     params = (
         *(_byte_fields(made) if k.turned else sum_fields(_SIGNED, sums)),
-        Field("factors", _factors(made, k), about=(_PAIRED_BYTES if k.bytes else _PAIRED) if k.paired else ""),
+        Field("factors", _factors(made, k), about=_PAIRED if k.paired else ""),
         *_less_fields(made, k),
         Field.later("weights", np.uint8, size, lambda: _packed(made, k), _ORDER, alignment=LINE),
     )
@@ -176,7 +179,6 @@ def _context(node: NodeOf[Conv2D | Dense], made: Grouped) -> LanesGroupsContext:
         bytes=not made.bits,
         size=_size(made),
         apart=made.less is not None,
-        paired=pixels == 1 and _pairs(made) if made.bits else made.less is not None,
         words=made.bits > 0 and made.fits_halves,
         copied=(x.dtype is DType.S8) != signed or n_in % step > 0,
         rq=lanes_requant(_SIGNED, made.sums, few=False),
@@ -202,20 +204,11 @@ _ORDER = "in the order of lam_lanes_groups.h"
 _COPIED = ("lam_lanes_vector.h",)
 
 
-def _pairs(made: Grouped) -> bool:
-    """Whether sums of numbers without a sign, of inputs, and zero points times factors fit 16 bits."""
-    if made.less is None or made.block > _MOST_PAIRED:
-        return False
-    products, most = np.abs((made.less - _HALF) * made.factors), DType.S16.high
-    return int(products.max()) <= most and made.signed_reach(made.block, _HALF) <= most
-
-
 def _factors(made: Grouped, k: LanesGroupsContext) -> Array:
     """The factors, and beside each its zero point times it, where these lie there."""
     factors = _by_blocks(_cut(made, made.factors, k), k)
     if k.paired and made.less is not None:
-        less = -made.less if k.bytes else made.less - _HALF
-        factors = np.stack([factors, _by_blocks(_cut(made, less * made.factors, k), k)], axis=1).reshape(-1)
+        factors = np.stack([factors, _by_blocks(_cut(made, -made.less * made.factors, k), k)], axis=1).reshape(-1)
     return factors.astype(np.int16)
 
 

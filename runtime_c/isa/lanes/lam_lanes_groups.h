@@ -7,10 +7,7 @@
  * Of 4 bits inputs are int8.  Weights have 8 added, so that their products with inputs are those of unsigned by signed bytes; what that
  * adds is taken off where the sums of a group begin.  They are packed in the order of reading: for each block of output
  * channels (the last one has the rest), each group, each eight inputs, [channel][4], the second four in the upper halves of
- * bytes; zeros where there are no inputs.  Of several pixels weights are taken apart once.  Of one pixel products with upper
- * halves are 16 times theirs: they are summed first, from 16 times what a group begins with, and shifted back before those
- * with lower halves follow.  Where a pixel's sums fit 16 bits as numbers without a sign make them, zero points lie beside factors, as
- * their products: sums of inputs stand above these sums, and both are added at once.
+ * bytes; zeros where there are no inputs.  Weights are taken apart once for several pixels; one pixel has lam_lanes_group_pairs.h.
  *
  * Bytes lie for each block, each group, each four inputs as [channel][4].  Of one pixel inputs are uint8, 128 more than int8, which
  * the bias has in it, and weights int8, which products read where they lie.  Of several it is the other way round.  Zero points
@@ -34,8 +31,8 @@
  *   channels         output channels
  *   whole, steps     groups, and the eights of inputs of each, of bytes the fours
  *   rest             eights, or fours, of inputs of one more group, or 0
- *   apart            whether groups have zero points that sums begin with
- *   paired           whether they have those that lie beside factors: of one pixel, or of bytes
+ *   apart            whether groups have zero points that sums begin with: of 4 bits
+ *   paired           whether they have those that lie beside factors: of bytes
  *   words            whether sums of groups fit 16 bits; not asked of bytes
  *   bytes            whether weights are
  */
@@ -45,8 +42,8 @@ typedef struct lam_lanes_groups {
 } lam_lanes_groups;
 
 /* One layer's parameters: `group` has the factors of a block's channels group by group, and `less` what is added to
- * weights as they are stored.  `sums`: of each pixel's groups the sum of inputs, times -8 where groups have no zero points;
- * all 16 times where there is one pixel, but for `paired`, where two numbers stand for a factor: it, and what is added to weights times it. */
+ * weights as they are stored.  `sums`: of each pixel's groups the sum of inputs, times -8 where groups have no zero points.  With `paired`
+ * two numbers stand for a factor: it, and what is added to weights times it. */
 typedef struct lam_lanes_grouped {
     const uint8_t *weights;
     const int32_t *bias;
@@ -112,34 +109,6 @@ static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_add_scaled(lam_lanes_v tota
     return lam_lanes_add(total, lam_lanes_mul(sum, factor));
 }
 
-/* To `total` sums of 16 bits times factors, and `inputs` times what lies beside these, of `count` channels. */
-static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_add_paired(lam_lanes_v total, lam_lanes_v sum, int32_t inputs,
-                                                                const int16_t *factors, int32_t count)
-{
-#if LAM_LANES_AVX512
-    const lam_lanes_v both = _mm512_mask_mov_epi16(sum, (__mmask32)0xAAAAAAAAu, _mm512_set1_epi16((int16_t)inputs));
-#if !defined(__clang__)
-    if (count == 16) {
-        typedef struct lam_lanes_bytes {
-            uint8_t byte[64];
-        } lam_lanes_bytes;
-        __asm__("vpdpwssd\t{%2, %1, %0|%0, %1, %2}"
-                : "+v"(total)
-                : "v"(both), "m"(*(const lam_lanes_bytes *)(const void *)factors));
-        return total;
-    }
-#endif
-    return lam_lanes_add_scaled(total, both, lam_lanes_load(factors, count), 1);
-#else
-    const lam_lanes_v factor = lam_lanes_load(factors, count);
-    LAM_LANES_UNROLL
-    for (int i = 0; i < 2; i++) {
-        sum.h[i] = _mm256_blend_epi16(sum.h[i], _mm256_set1_epi16((int16_t)inputs), 0xAA);
-    }
-    return lam_lanes_add_scaled(total, sum, factor, 1);
-#endif
-}
-
 /* acc + w0 * x0 + .. + w3 * x3 in every lane, x the four signed bytes at that place, and w unsigned ones. */
 static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_dot_at(lam_lanes_v acc, lam_lanes_v w, const uint8_t *x)
 {
@@ -154,33 +123,6 @@ static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_dot_at(lam_lanes_v acc, lam
 #else
     return lam_lanes_dot(acc, w, lam_lanes_quad(x));
 #endif
-}
-
-/* To the sums of a group of one pixel, of `steps` eights of inputs, those of inputs by the half of bytes that `half` leaves. */
-static inline LAM_LANES_ALWAYS void lam_lanes_groups_half(lam_lanes_v *sum, int32_t vectors, int32_t last, lam_lanes_v half,
-                                                          const uint8_t *x, const uint8_t *w, int32_t width, int32_t steps)
-{
-    for (int32_t k = 0; k < steps; k++, x += 8, w += 4 * width) {
-        const lam_lanes_v four = lam_lanes_quad(x);
-        LAM_LANES_UNROLL
-        for (int32_t v = 0; v < vectors; v++) {
-            const lam_lanes_v bytes = lam_lanes_load(w + 64 * v, v + 1 < vectors ? 16 : last);
-            sum[v] = lam_lanes_dot(sum[v], lam_lanes_and(bytes, half), four);
-        }
-    }
-}
-
-/* All of them, from 16 times what the group begins with. */
-static inline LAM_LANES_ALWAYS void lam_lanes_groups_sum_one(lam_lanes_v *sum, int32_t vectors, int32_t last, const uint8_t *x,
-                                                             const uint8_t *w, int32_t width, int32_t steps)
-{
-    lam_lanes_groups_half(sum, vectors, last, lam_lanes_splat((int32_t)-0x0F0F0F10), x + 4, w, width, steps);
-    LAM_LANES_UNROLL
-    for (int32_t v = 0; v < vectors; v++) {
-        sum[v] = lam_lanes_sra(sum[v], lam_lanes_splat(4));
-    }
-    lam_order(); /* the other halves are read anew: no registers are held for them */
-    lam_lanes_groups_half(sum, vectors, last, lam_lanes_splat(0x0F0F0F0F), x, w, width, steps);
 }
 
 /* To the sums of several pixels, `inputs` apart, eight inputs each. */
@@ -328,30 +270,17 @@ static inline LAM_LANES_ALWAYS void lam_lanes_groups_one(lam_lanes_groups s, lam
         const lam_lanes_v more = s.apart ? lam_lanes_load_s8(from.less + 16 * v, v + 1 < vectors ? 16 : last) : lam_lanes_splat(0);
         LAM_LANES_UNROLL
         for (int32_t p = 0; p < pixels; p++) {
-            const lam_lanes_v first = lam_lanes_splat(s.paired ? 0 : from.begin[p * lam_lanes_groups_count(s)]);
+            const lam_lanes_v first = lam_lanes_splat(from.begin[p * lam_lanes_groups_count(s)]);
             sum[p][v] = s.apart ? lam_lanes_mul(more, first) : first;
         }
     }
-    if (s.pixels == 1) {
-        lam_lanes_groups_sum_one(sum[0], vectors, last, from.x, from.w, width, steps);
-    } else {
-        for (int32_t k = 0; k < steps; k += 4) {
-            LAM_LANES_UNROLL
-            for (int32_t i = 0; i < 4; i++) {
-                if (k + i < steps) {
-                    lam_lanes_groups_eight(sum, pixels, vectors, last, from.x + 8 * (k + i), from.w + 4 * width * (k + i),
-                                           s.inputs);
-                }
+    for (int32_t k = 0; k < steps; k += 4) {
+        LAM_LANES_UNROLL
+        for (int32_t i = 0; i < 4; i++) {
+            if (k + i < steps) {
+                lam_lanes_groups_eight(sum, pixels, vectors, last, from.x + 8 * (k + i), from.w + 4 * width * (k + i), s.inputs);
             }
         }
-    }
-    if (s.paired) {
-        LAM_LANES_UNROLL
-        for (int32_t v = 0; v < vectors; v++) {
-            const int32_t count = v + 1 < vectors ? 16 : last;
-            total[0][v] = lam_lanes_add_paired(total[0][v], sum[0][v], from.begin[0], from.own + 32 * v, count);
-        }
-        return;
     }
     LAM_LANES_UNROLL
     for (int32_t v = 0; v < vectors; v++) {
@@ -433,7 +362,7 @@ static inline void lam_lanes_groups_vector(lam_lanes_groups s, int32_t count, co
         for (int32_t g = 0; g < lam_lanes_groups_count(s); g++) {
             const int32_t steps = g < s.whole ? s.steps : s.rest, own = place + g * width + i;
             uint32_t products = 0;
-            int32_t sum = s.paired || s.bytes ? 0 : layer.sums[g] * (s.apart ? layer.less[own] : 1) / (s.pixels == 1 ? 16 : 1);
+            int32_t sum = s.bytes ? 0 : layer.sums[g] * (s.apart ? layer.less[own] : 1);
             if (s.bytes) {
                 const int32_t factor = layer.group[s.paired ? 2 * own : own];
                 for (int32_t k = 0; k < steps; k++, at_x += 4, at_w += 4 * width) {
@@ -452,11 +381,7 @@ static inline void lam_lanes_groups_vector(lam_lanes_groups s, int32_t count, co
                     sum += input * (j < 4 ? at_w[j] & 15 : at_w[j - 4] >> 4);
                 }
             }
-            if (s.paired) {
-                sums += (uint32_t)(sum * layer.group[2 * own] + layer.sums[g] * layer.group[2 * own + 1]);
-            } else {
-                sums += (uint32_t)sum * (uint32_t)(int32_t)layer.group[own];
-            }
+            sums += (uint32_t)sum * (uint32_t)(int32_t)layer.group[own];
         }
         total[i] = (int32_t)sums;
     }

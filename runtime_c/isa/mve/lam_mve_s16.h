@@ -10,125 +10,76 @@
 #include "lam_base.h"
 #include "lam_mve.h"
 
-/* Eight inputs by eight weights of an output, and what begins and ends the loop over them. */
-#define LAM_MVE_S16_PRODUCT(w, acc) \
-    "vldrb.s16 q1, [%[" w "]], #8\n" \
-    "vmladava.s16 %[" acc "], q0, q1\n"
-#define LAM_MVE_S16_LONG_PRODUCT(w, acc) \
-    "vldrb.s16 q1, [%[" w "]], #8\n" \
-    "vmlaldava.s16 %Q[" acc "], %R[" acc "], q0, q1\n"
-#define LAM_MVE_S16(products) \
-    "dlstp.16 lr, %[inputs]\n" \
-    "1:\n" \
-    "vldrh.16 q0, [%[x]], #16\n" products \
-    "letp lr, 1b\n"
+/* The sums of a function: of each its type, its number and the register that it is in. */
+#define LAM_MVE_S16_ONE(of) of(int32_t, 0, "r6")
+#define LAM_MVE_S16_TWO(of) LAM_MVE_S16_ONE(of) of(int32_t, 1, "r8")
+#define LAM_MVE_S16_FOUR(of) LAM_MVE_S16_TWO(of) of(int32_t, 2, "r10") of(int32_t, 3, "r12")
+#define LAM_MVE_S16_LONG_ONE(of) of(int64_t, 0, "r4")
+#define LAM_MVE_S16_LONG_TWO(of) LAM_MVE_S16_LONG_ONE(of) of(int64_t, 1, "r10")
 
-#if !LAM_MVE
+#if LAM_MVE
 
-static inline void lam_mve_s16_dot(int32_t *acc, int32_t outputs, const int16_t *x, const int8_t *w, int32_t inputs)
-{
-    for (int32_t o = 0; o < outputs; o++, w += inputs) {
-        for (int32_t m = 0; m < inputs; m++) {
-            acc[o] += x[m] * w[m];
-        }
+/* What is made of each: where it begins, eight inputs by eight weights of its output, its operands, and what it becomes. */
+#define LAM_MVE_S16_BEGINS(type, o, name) \
+    register type acc##o __asm__(name) = acc[o]; \
+    const int8_t *w##o = w + (o) * inputs;
+#define LAM_MVE_S16_PRODUCTS(type, o, name) \
+    "vldrb.s16 q1, [%[w" #o "]], #8\n" \
+    "vmladava.s16 %[acc" #o "], q0, q1\n"
+#define LAM_MVE_S16_LONG_PRODUCTS(type, o, name) \
+    "vldrb.s16 q1, [%[w" #o "]], #8\n" \
+    "vmlaldava.s16 %Q[acc" #o "], %R[acc" #o "], q0, q1\n"
+#define LAM_MVE_S16_OPERANDS(type, o, name) , [acc##o] "+r"(acc##o), [w##o] "+&l"(w##o)
+#define LAM_MVE_S16_ENDS(type, o, name) acc[o] = acc##o;
+
+#define LAM_MVE_S16(sums, products) \
+    sums(LAM_MVE_S16_BEGINS) \
+    __asm volatile( \
+        "dlstp.16 lr, %[inputs]\n" \
+        "1:\n" \
+        "vldrh.16 q0, [%[x]], #16\n" sums(products) \
+        "letp lr, 1b\n" \
+        : [x] "+&r"(x) sums(LAM_MVE_S16_OPERANDS) \
+        : [inputs] "r"(inputs) \
+        : "lr", "q0", "q1", "memory"); \
+    sums(LAM_MVE_S16_ENDS)
+
+#else
+
+#define LAM_MVE_S16_COUNTS(type, o, name) +1
+
+#define LAM_MVE_S16(sums, products) \
+    for (int32_t o = 0; o < sums(LAM_MVE_S16_COUNTS); o++, w += inputs) { \
+        for (int32_t m = 0; m < inputs; m++) { \
+            acc[o] += x[m] * w[m]; \
+        } \
     }
-}
-
-static inline void lam_mve_s16_long_dot(int64_t *acc, int32_t outputs, const int16_t *x, const int8_t *w, int32_t inputs)
-{
-    for (int32_t o = 0; o < outputs; o++, w += inputs) {
-        for (int32_t m = 0; m < inputs; m++) {
-            acc[o] += x[m] * w[m];
-        }
-    }
-}
 
 #endif
 
 static inline void lam_mve_s16_4(int32_t *acc, const int16_t *x, const int8_t *w, int32_t inputs)
 {
-#if LAM_MVE
-    register int32_t acc0 __asm__("r6") = acc[0];
-    register int32_t acc1 __asm__("r8") = acc[1];
-    register int32_t acc2 __asm__("r10") = acc[2];
-    register int32_t acc3 __asm__("r12") = acc[3];
-    const int8_t *w1 = w + inputs, *w2 = w1 + inputs, *w3 = w2 + inputs;
-    __asm volatile(
-        LAM_MVE_S16(LAM_MVE_S16_PRODUCT("w0", "acc0") LAM_MVE_S16_PRODUCT("w1", "acc1") LAM_MVE_S16_PRODUCT("w2", "acc2")
-                        LAM_MVE_S16_PRODUCT("w3", "acc3"))
-        : [acc0] "+r"(acc0), [acc1] "+r"(acc1), [acc2] "+r"(acc2), [acc3] "+r"(acc3), [x] "+&r"(x), [w0] "+&l"(w), [w1] "+&l"(w1),
-          [w2] "+&l"(w2), [w3] "+&l"(w3)
-        : [inputs] "r"(inputs)
-        : "lr", "q0", "q1", "memory");
-    acc[0] = acc0;
-    acc[1] = acc1;
-    acc[2] = acc2;
-    acc[3] = acc3;
-#else
-    lam_mve_s16_dot(acc, 4, x, w, inputs);
-#endif
+    LAM_MVE_S16(LAM_MVE_S16_FOUR, LAM_MVE_S16_PRODUCTS)
 }
 
 static inline void lam_mve_s16_2(int32_t *acc, const int16_t *x, const int8_t *w, int32_t inputs)
 {
-#if LAM_MVE
-    register int32_t acc0 __asm__("r6") = acc[0];
-    register int32_t acc1 __asm__("r8") = acc[1];
-    const int8_t *w1 = w + inputs;
-    __asm volatile(LAM_MVE_S16(LAM_MVE_S16_PRODUCT("w0", "acc0") LAM_MVE_S16_PRODUCT("w1", "acc1"))
-                   : [acc0] "+r"(acc0), [acc1] "+r"(acc1), [x] "+&r"(x), [w0] "+&l"(w), [w1] "+&l"(w1)
-                   : [inputs] "r"(inputs)
-                   : "lr", "q0", "q1", "memory");
-    acc[0] = acc0;
-    acc[1] = acc1;
-#else
-    lam_mve_s16_dot(acc, 2, x, w, inputs);
-#endif
+    LAM_MVE_S16(LAM_MVE_S16_TWO, LAM_MVE_S16_PRODUCTS)
 }
 
 static inline void lam_mve_s16_1(int32_t *acc, const int16_t *x, const int8_t *w, int32_t inputs)
 {
-#if LAM_MVE
-    register int32_t acc0 __asm__("r6") = acc[0];
-    __asm volatile(LAM_MVE_S16(LAM_MVE_S16_PRODUCT("w0", "acc0"))
-                   : [acc0] "+r"(acc0), [x] "+&r"(x), [w0] "+&l"(w)
-                   : [inputs] "r"(inputs)
-                   : "lr", "q0", "q1", "memory");
-    acc[0] = acc0;
-#else
-    lam_mve_s16_dot(acc, 1, x, w, inputs);
-#endif
+    LAM_MVE_S16(LAM_MVE_S16_ONE, LAM_MVE_S16_PRODUCTS)
 }
 
 static inline void lam_mve_s16_long_2(int64_t *acc, const int16_t *x, const int8_t *w, int32_t inputs)
 {
-#if LAM_MVE
-    register int64_t acc0 __asm__("r4") = acc[0];
-    register int64_t acc1 __asm__("r10") = acc[1];
-    const int8_t *w1 = w + inputs;
-    __asm volatile(LAM_MVE_S16(LAM_MVE_S16_LONG_PRODUCT("w0", "acc0") LAM_MVE_S16_LONG_PRODUCT("w1", "acc1"))
-                   : [acc0] "+r"(acc0), [acc1] "+r"(acc1), [x] "+&r"(x), [w0] "+&l"(w), [w1] "+&l"(w1)
-                   : [inputs] "r"(inputs)
-                   : "lr", "q0", "q1", "memory");
-    acc[0] = acc0;
-    acc[1] = acc1;
-#else
-    lam_mve_s16_long_dot(acc, 2, x, w, inputs);
-#endif
+    LAM_MVE_S16(LAM_MVE_S16_LONG_TWO, LAM_MVE_S16_LONG_PRODUCTS)
 }
 
 static inline void lam_mve_s16_long_1(int64_t *acc, const int16_t *x, const int8_t *w, int32_t inputs)
 {
-#if LAM_MVE
-    register int64_t acc0 __asm__("r4") = acc[0];
-    __asm volatile(LAM_MVE_S16(LAM_MVE_S16_LONG_PRODUCT("w0", "acc0"))
-                   : [acc0] "+r"(acc0), [x] "+&r"(x), [w0] "+&l"(w)
-                   : [inputs] "r"(inputs)
-                   : "lr", "q0", "q1", "memory");
-    acc[0] = acc0;
-#else
-    lam_mve_s16_long_dot(acc, 1, x, w, inputs);
-#endif
+    LAM_MVE_S16(LAM_MVE_S16_LONG_ONE, LAM_MVE_S16_LONG_PRODUCTS)
 }
 
 #endif /* LAM_MVE_S16_H */

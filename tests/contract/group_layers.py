@@ -18,7 +18,7 @@ from codegen.toolkit import HOUSE, Toolkit
 from tests.contract.case import S8, U8, Case
 from tests.contract.cases.packed import few, in_groups
 from tests.support.emulated import selftest_on
-from tests.support.sanitizers import REPORTS
+from tests.support.sanitizers import GCC_REPORTS
 from tests.support.tools import require_tool
 
 Shape = tuple[int, int, int, int]
@@ -75,7 +75,7 @@ def contexts_of(graph: Graph, level: str, kernel: str, tools: Toolkit = HOUSE) -
 def check_in_plain_c(graph: Graph, level: str, tmp_path: Path, tools: Toolkit = HOUSE) -> None:
     """The portable twins equal golden."""
     require_tool("gcc")
-    assert differences(graph, make_project(graph, tmp_path, level, tools), "gcc", f"-O1 {REPORTS}") == []
+    assert differences(graph, make_project(graph, tmp_path, level, tools), "gcc", f"-O1 {GCC_REPORTS}") == []
 
 
 def check_on_the_chip(graph: Graph, chip: str, tmp_path: Path, tools: Toolkit = HOUSE) -> None:

@@ -33,7 +33,7 @@ from codegen.toolkit import HOUSE, Toolkit
 from tests.contract.test_panels import PANELS, conv, equals_golden
 from tests.contract.test_slides import depthwise
 from tests.support.graphs import Sketch
-from tests.support.sanitizers import REPORTS
+from tests.support.sanitizers import GCC_REPORTS
 
 S8, U8 = DType.S8, DType.U8
 SAME, POINT = Window(3, 1, 1, 1, 1), Window(1)
@@ -167,7 +167,7 @@ def test_blocks_of_assembly_equal_golden(layers: Layers, level: str, tmp_path: P
 def twins_equal_golden(graph: Graph, tmp_path: Path, tools: Toolkit = HOUSE) -> None:
     """What stands for the assembly elsewhere gives what golden gives, under the sanitizers."""
     project = make_project(graph, tmp_path, "armv7em", tools)
-    assert differences(graph, project, "gcc", f"-O1 {REPORTS}") == []
+    assert differences(graph, project, "gcc", f"-O1 {GCC_REPORTS}") == []
     sources, folders = sources_of(project)
     program = tmp_path / "selftest"
     flags = ("-O0", "-fsanitize=address", *(f"-I{folder}" for folder in folders))

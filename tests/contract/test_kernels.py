@@ -36,7 +36,7 @@ from tests.contract.cases import cases, in_one_mode
 from tests.contract.random_cases import random_cases
 from tests.support.chips import ONE_OF_EACH_CORE
 from tests.support.emulated import selftest_on
-from tests.support.sanitizers import REPORTS, TRAPS
+from tests.support.sanitizers import GCC_REPORTS, TRAPS
 from tests.support.tools import require_tool
 
 X86 = platform.machine() in ("x86_64", "AMD64")
@@ -45,7 +45,7 @@ FMA = X86 and "fma" in (Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo
 LIBRARIES = {
     "gcc-O0-ubsan": ("gcc", f"-O0 {TRAPS}"),
     "gcc-O2": ("gcc", "-O2"),
-    "gcc-O2-ubsan": ("gcc", f"-O2 {REPORTS}"),
+    "gcc-O2-ubsan": ("gcc", f"-O2 {GCC_REPORTS}"),
     "clang-O1": ("clang", "-O1"),
     **({"gcc-O3-fma": ("gcc", "-std=gnu11 -O3 -mfma -ffp-contract=fast")} if FMA else {}),
 }

@@ -18,7 +18,7 @@ from codegen.laws import graph_of as build_graph
 from tests.contract.case import S8, U8, Case, t, window
 from tests.contract.test_mve_zeros import LEVEL, equal_on_the_chip, forms_of
 from tests.contract.test_x86_kernels import ONE, SAME, conv
-from tests.support.sanitizers import REPORTS
+from tests.support.sanitizers import GCC_REPORTS
 from tests.support.tools import require_tool
 
 ZEROS = (1, 77, 127, 203, 0, 255, 129)
@@ -102,7 +102,7 @@ def test_depthwise_multiplies_by_a_shift_of_a_byte(zero: int, kernel: str) -> No
 def test_they_equal_golden_in_plain_c(tmp_path: Path) -> None:
     require_tool("gcc")
     graph = build_graph(cases())
-    assert differences(graph, make_project(graph, tmp_path, LEVEL), "gcc", f"-O1 {REPORTS}") == []
+    assert differences(graph, make_project(graph, tmp_path, LEVEL), "gcc", f"-O1 {GCC_REPORTS}") == []
 
 
 def test_they_equal_golden_on_the_emulated_chip(tmp_path: Path) -> None:

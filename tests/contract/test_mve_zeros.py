@@ -23,7 +23,7 @@ from tests.contract.case import S8, U8, Case, t, window
 from tests.contract.test_kernels import differences, in_one_mode
 from tests.contract.test_x86_kernels import ONE, SAME, conv, in_few, in_own, packing
 from tests.support.emulated import selftest_on
-from tests.support.sanitizers import REPORTS
+from tests.support.sanitizers import GCC_REPORTS
 from tests.support.tools import require_tool
 
 CHIP, LEVEL = "cortex-m55", "armv81m_mve"
@@ -108,7 +108,7 @@ def test_every_case_is_packed_and_every_form_is_among_them() -> None:
 def test_they_equal_golden_in_plain_c(tmp_path: Path) -> None:
     require_tool("gcc")
     graph = build_graph(cases())
-    assert differences(graph, make_project(graph, tmp_path, LEVEL), "gcc", f"-O1 {REPORTS}") == []
+    assert differences(graph, make_project(graph, tmp_path, LEVEL), "gcc", f"-O1 {GCC_REPORTS}") == []
 
 
 def equal_on_the_chip(given: list[Case], tmp_path: Path) -> bool:
@@ -132,5 +132,5 @@ def test_without_such_zero_points_they_are_packed_and_equal_golden(tmp_path: Pat
     assert all(form.context.few for form in forms)
     dense = {(form.context.form, form.context.own) for form in forms if form.kernel != "mve_depthwise"}
     assert dense == set(product(("columns", "pairs", "vector"), (False, True)))
-    assert differences(graph, make_project(graph, tmp_path / "plain", LEVEL), "gcc", f"-O1 {REPORTS}") == []
+    assert differences(graph, make_project(graph, tmp_path / "plain", LEVEL), "gcc", f"-O1 {GCC_REPORTS}") == []
     assert equal_on_the_chip(cases(own=False), tmp_path)

@@ -21,7 +21,7 @@ from tests.e2e.projects import SANITIZE, build, require_build, run
 from tests.support.node_graphs import Compilable, Refused, compilable, disagreement, fed, prefixed, side_by_side
 from tests.support.node_page import ONNX
 from tests.support.node_tests import node_tests
-from tests.support.sanitizers import REPORTS
+from tests.support.sanitizers import GCC_REPORTS
 from tests.support.tools import require_tool
 
 SAMPLE = 5
@@ -29,7 +29,7 @@ SAMPLE = 5
 TOGETHER = 160
 """Tests in one network."""
 QUICK = ("gcc", "-O0")
-STRICT = ("gcc", f"-O1 {REPORTS}")
+STRICT = ("gcc", f"-O1 {GCC_REPORTS}")
 WINDOWS = ("window", "window_expanded", "window_symmetric", "window_symmetric_expanded")
 RANGES = (
     *("bfloat16_type_positive_delta", "float16_type_positive_delta", "float_type_positive_delta"),

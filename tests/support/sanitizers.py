@@ -7,3 +7,5 @@ Half of what calls with the place of each check cost a compiler at `-O0`; REPORT
 """
 REPORTS = "-fsanitize=undefined,alignment -fno-sanitize-recover=all"
 """Undefined behaviour ends the program with its line in the source."""
+GCC_REPORTS = f"-fno-tree-pta {REPORTS}"
+"""The same for gcc, whose analysis of what pointers point to takes a minute for a function of vectors with checks."""

@@ -32,7 +32,6 @@ SHORT = tuple((frozenset({core}), frozenset({"mve"})) for core in ("armv7m", "rv
 _WRITTEN_OUT = 16
 """Loops of no more turns compilers write out, output by output: there a sum of the inputs is in the way."""
 _ELEMENT = 8
-_UNROLLED = (4, 3, 2, 1)
 _WORD_BYTES = 4
 _EACH_BYTE = 0x01010101
 """A byte times this is a word of four of them."""
@@ -211,13 +210,6 @@ class Unpacked:
     def mask(self) -> str:
         """The lowest fields of four bytes, in C."""
         return f"0x{self.fields.mask * _EACH_BYTE:08X}u"
-
-    def at_once(self, size: int) -> int:
-        """Bytes of so many that one turn of a loop takes apart.
-
-        One where zero points are added: of such loops compilers make vectors.
-        """
-        return 1 if self.own else next(n for n in _UNROLLED if size % n == 0)
 
     def in_words(self, size: int) -> int:
         """Those of so many bytes that are in whole words."""

@@ -54,6 +54,7 @@ LAYERS: dict[str, tuple[str, tuple[int, ...], tuple[int, ...], dict[str, Any]]] 
     "line to three": ("Conv", (1, 64, 15, 1), (3, 64, 3, 1), {"pads": [1, 0, 1, 0]}),
     "3x3 to two": ("Conv", (1, 48, 8, 8), (2, 48, 3, 3), SAME),
     "narrow 3x3": ("Conv", (1, 8, 8, 8), (8, 8, 3, 3), SAME),
+    "3x3 of 16 by 32": ("Conv", (1, 16, 8, 8), (32, 16, 3, 3), SAME),
     "narrow pointwise": ("Conv", (1, 24, 8, 8), (24, 24, 1, 1), {}),
     "first of 16": ("Conv", (1, 3, 8, 8), (16, 3, 3, 3), SAME),
     "line from three": ("Conv", (1, 3, 16, 1), (64, 3, 3, 1), {"pads": [1, 0, 1, 0]}),

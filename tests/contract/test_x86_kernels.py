@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks import low_bit_layers, stepped
 from codegen.ir.graph import Graph
 from codegen.ir.op import NodeOf
 from codegen.ir.quant import MODES, Array, DType, Mode, Requant, TensorType
@@ -261,6 +262,14 @@ def test_weights_of_4_bits_equal_golden(build: str, tmp_path: Path) -> None:
     require_tool(compiler)
     graph = packing(build_graph([*few_cases(), *own_cases()]))
     assert differences(graph, make_project(graph, tmp_path, "host"), compiler, flags) == []
+
+
+@pytest.mark.skipif(not AVX512, reason="needs AVX-512 with VNNI")
+@pytest.mark.usefixtures("fastest")
+@pytest.mark.parametrize(("name", "kind"), [("3x3 of 16 by 32", "s4"), ("3x3 of 16 by 32", "u4"), ("narrow 3x3", "u4")])
+def test_windows_of_4_bits_take_a_quarter_more_at_most(name: str, kind: str) -> None:
+    few, in_bytes = (stepped.counted(low_bit_layers.layer(name, 8, k))[1] for k in (kind, "8 bits"))
+    assert few <= 1.25 * in_bytes
 
 
 @pytest.mark.slow

@@ -24,7 +24,7 @@ LINE = 64
 _IN_FLIGHT = 10
 """Sums that AVX-512 needs to keep both multipliers busy: two a cycle, five cycles each."""
 _INT32 = 1 << 31
-_FEW = 384
+FEW = 384
 """Weights of 4 bits that are 192 bytes."""
 _SAID = {
     "LINED": "outputs by one product and one sum",
@@ -48,6 +48,7 @@ class Processor:
         one_pixel: see `block`.
         places: blocks of 64 bytes that a depthwise layer sums together, at most.
         step: what four inputs of so many pixels and vectors take, in cycles or in instructions.
+        few_of_squares: weights of 4 bits with own zero points that are bytes where windows have rows and columns.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Processor:
     one_pixel: int
     places: int
     step: Callable[[int, int], int]
+    few_of_squares: int = FEW
 
     @property
     def needs(self) -> frozenset[str]:
@@ -74,6 +76,7 @@ X86 = Processor(
     one_pixel=8,
     places=5,
     step=lambda pixels, vectors: max(pixels * vectors, pixels + vectors, _IN_FLIGHT),
+    few_of_squares=1728,
 )
 """AVX-512.  A product per pixel and vector, two a cycle like the loads, at least as long as one waits for another."""
 NEON = Processor(
@@ -149,15 +152,15 @@ def _stored(sums: Weighted, rq: LanesRequant) -> Array:
     return sums.shifted_weights() + np.int8(_SIGN) if rq.own else sums.weights
 
 
-def takes_few(sums: Weighted, shared: int, pixels: int = 1) -> bool:
+def takes_few(sums: Weighted, shared: int, pixels: int = 1, least: int = FEW) -> bool:
     """Whether weights are stored in 4 bits: the model has them in 4 or 2, and sums of 16 times them fit 32 bits.
 
-    Those of zero points of their own are not multiplied: where they are few, what they take more in each of several
-    `pixels` is most of a layer, and they are bytes.  `shared`: what could lie in a byte together; of one alone nothing
-    would be saved.
+    Those of zero points of their own are not multiplied: where they are few, up to `least`, what they take more in each
+    of several `pixels` is most of a layer, and they are bytes.  `shared`: what could lie in a byte together; of one
+    alone nothing would be saved.
     """
     own = sums.less is not None
-    if sums.bits == 0 or shared == 1 or (own and pixels > 1 and sums.weights.size <= _FEW):
+    if sums.bits == 0 or shared == 1 or (own and pixels > 1 and sums.weights.size <= least):
         return False
     most = np.abs(sums.weights.reshape(len(sums.weights), -1).astype(np.int64)).sum(axis=1).max(initial=0)
     return own or bool(16 * 255 * most < _INT32)

@@ -9,6 +9,7 @@ from codegen.ir.op import NodeOf
 from codegen.kernels.conv2d import padded_row
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.lanes.common import (
+    FEW,
     LanesRowsContext,
     Processor,
     block_channels,
@@ -78,7 +79,7 @@ def _context(on: Processor, node: NodeOf[Conv2D], sums: Weighted) -> LanesConvCo
     taps = op.w.size if op.w.dilation > 1 else 1
     run = deep * (1 if op.w.dilation > 1 else op.w.size)
     quads, rows = -(-run // 4), min(y.shape[1], most_rows(op, line))
-    few = takes_few(sums, quads, y.shape[1] * y.shape[2])
+    few = takes_few(sums, quads, y.shape[1] * y.shape[2], on.few_of_squares if min(op.h.size, op.w.size) > 1 else FEW)
     upright = few and y.shape[2] == 1 and rows > 1
     width = rows if upright else y.shape[2]
     block = block_channels(on, width)

@@ -199,6 +199,12 @@ static inline LAM_LANES_ALWAYS int lam_lanes_conv_held(int32_t pixels, int32_t v
 #endif
 }
 
+/* Whether they are left for the inputs and weights of later turns, where compilers write these out. */
+static inline LAM_LANES_ALWAYS int lam_lanes_conv_ahead(int32_t pixels, int32_t vectors)
+{
+    return lam_lanes_conv_held(pixels, vectors) && pixels * vectors <= 8;
+}
+
 /* The outputs of `pixels` pixels by `vectors` vectors, as lam_lanes_conv_part says: four vectors that lie one after the
  * other in y are stored together. */
 static inline LAM_LANES_ALWAYS void lam_lanes_conv_put(lam_lanes_conv s, int32_t pixels, int32_t vectors, int32_t last,
@@ -253,8 +259,8 @@ static inline LAM_LANES_ALWAYS void lam_lanes_conv_part(lam_lanes_conv s, int32_
                 LAM_LANES_UNROLL
                 for (int half = 0; half < 1 + s.few; half++, run += 4) {
                     lam_lanes_conv_four(s, pixels, vectors, last, run, w, half, acc);
-                    if (s.few && !lam_lanes_conv_held(pixels, vectors)) {
-                        lam_order(); /* the other half is read anew: no register is held for it */
+                    if (s.few && !(half == 0 ? lam_lanes_conv_held(pixels, vectors) : lam_lanes_conv_ahead(pixels, vectors))) {
+                        lam_order(); /* no register is held for what comes next: the other half is read anew */
                     }
                 }
             }

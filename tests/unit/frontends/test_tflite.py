@@ -336,7 +336,7 @@ FORMS = {
     "a box of fewer axes": (update((4,)), "LAM-OPS-001"),
     "a box of another type": (update((1, 4), "int16"), "LAM-OPS-001"),
     "a place of one number": (update((1, 4), start=(1,)), "LAM-OPS-001"),
-    "a place of 8 bits": (update((1, 4), words="int8"), "LAM-OPS-MOVEMENT-03"),
+    "a place of 8 bits": (update((1, 4), words="int8"), "LAM-IMPORT-022"),
     "more numbers than there are": (top_k(5), "LAM-OPS-001"),
     "flags of 16 bits": (one_hot("int16", 4), "LAM-IMPORT-022"),
     "flags of 64 bits": (one_hot("int64", 4), "LAM-IMPORT-022"),

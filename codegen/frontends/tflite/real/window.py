@@ -59,7 +59,7 @@ def transpose_conv(ctx: RealContext, node: TfliteNode) -> None:
     options = node.options_of("TransposeConvOptions")
     shape, w = feature_map(node, ctx.shape(node, 2)), feature_map(node, ctx.shape(node, 1))
     result = feature_map(node, ctx.result(node).shape)
-    op = _transposed(ctx, node, options, shape[1:3], w[1:3], result[1:3])
+    op = _transposed(ctx, node, options, shape[1:3], w[1:3], result[1:3], "HW")
     _product(ctx, node, op, (3, 0, 1, 2), activation(node, options), x=2, b=3)
 
 
@@ -69,24 +69,35 @@ def conv_3d_transpose(ctx: RealContext, node: TfliteNode) -> None:
     options = node.options_of("Conv3DOptions")
     shape, w = volume(node, ctx.shape(node, 2)), volume(node, ctx.shape(node, 1))
     result = volume(node, ctx.result(node).shape)
-    op = _transposed(ctx, node, options, shape[1:4], w[:3], result[1:4], _AXES)
+    op = _transposed(ctx, node, options, shape[1:4], w[:3], result[1:4], _AXES, dilated=True)
     _product(ctx, node, op, (4, 3, 0, 1, 2), activation(node, options), x=2, b=3)
 
 
 def _transposed(
-    ctx: RealContext, node: TfliteNode, options: Any, spatial: Shape, kernel: Shape, out: Shape, axes: str = ""
+    ctx: RealContext,
+    node: TfliteNode,
+    options: Any,
+    spatial: Shape,
+    kernel: Shape,
+    out: Shape,
+    axes: str,
+    *,
+    dilated: bool = False,
 ) -> ConvTranspose:
-    """The operator whose result has the shape that its first input states; over `axes` it may be dilated."""
+    """The operator whose result has the shape that its first input states.
+
+    Where it may be `dilated`, its strides are to make that shape of its input, as LiteRT wants.
+    """
     asked, result, padding = ctx.int_list(node, 0), ctx.result(node).shape, int(options.Padding())
     if asked != result:
         raise ShapeMismatch(f"a result of shape {list(asked)}, in the file {list(result)}", where=node.where)
     windows = []
-    for axis, length, size, made in zip(axes or "HW", spatial, kernel, out, strict=True):
+    for axis, length, size, made in zip(axes, spatial, kernel, out, strict=True):
         stride = node.take(options, f"Stride{axis}")
-        dilation = node.take(options, f"Dilation{axis}Factor") if axes else 1
+        dilation = node.take(options, f"Dilation{axis}Factor") if dilated else 1
         # the pads are those of the forward convolution, from the result to the input
         forward = read_window(node, padding, size, stride, dilation, made)
-        if axes and forward.out_len(made) != length:
+        if dilated and forward.out_len(made) != length:
             raise ShapeMismatch(f"a result of {made} along {axis} of {length} elements", where=node.where)
         left = (length - 1) * stride + forward.extent - forward.pad_before - made
         windows.append(Window(size, stride, dilation, forward.pad_before, max(left, 0)))

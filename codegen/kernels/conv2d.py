@@ -32,6 +32,8 @@ from codegen.kernels.weighted import Weighted, weighted
 from codegen.ops import Conv2D, Dense
 from codegen.records import record
 
+_WORD, _LONG_WORD = 4, 8
+"""Bytes of what registers hold."""
 _WORTH_A_COPY = 3
 """So many outputs are made sooner from a copy of a window whose runs fill vectors."""
 
@@ -191,22 +193,22 @@ def fit_depthwise_planes(node: NodeOf[Conv2D]) -> Fit | None:
     return _fit_planes(node, sums, few) if sums and few and is_depthwise(node) else None
 
 
-def _fit_unpacked(node: NodeOf[Conv2D], *, words: bool = False, own: bool = True) -> Fit | None:
+def _fit_unpacked(node: NodeOf[Conv2D], *, word: int = 0, own: bool = True) -> Fit | None:
     """The weights of one output become bytes before a row of it is made: outputs do not all have the same inputs.
 
-    `words`: four bytes at a time, where filters have as many; `own`: also those with zero points of their own.
+    `word`: so many bytes at a time, where filters have as many; `own`: also those with zero points of their own.
     """
     sums = weighted(node, apart=True)
     few = few_weights(node.ins[1], sums.weights) if sums else None
     if sums is None or few is None or node.op.groups == 1:
         return None
-    unpacked = replace(few.unpacked, words=words)
+    unpacked = replace(few.unpacked, word=word)
     k = UnpackedContext(**conv_literals(node, sums), unpacked=unpacked, skips=_skips(node, sums))
-    if words and (not unpacked.in_words(unpacked.elements(k.filter)) or (unpacked.own and not own)):
+    if word and (not unpacked.in_words(unpacked.elements(k.filter)) or (unpacked.own and not own)):
         return None
     params = (*_numbers(node, sums, k), *few.less_fields(), few.in_runs(unpacked))
     scratch = Scratch("weights", few.unpacked.filled(k.filter))
-    headers = (*k.rq.headers, *(few_headers(few) if k.unpacked.own and not words else ()))
+    headers = (*k.rq.headers, *(few_headers(few) if word or k.unpacked.own else ()))
     return Fit(k, params, (scratch,), plain(few), headers=headers)
 
 
@@ -258,15 +260,18 @@ CONV2D_UNPACKED = Kernel(
 )
 _UNPACKED_WORDS = replace(
     CONV2D_UNPACKED,
-    make=partial(_fit_unpacked, words=True),
+    make=partial(_fit_unpacked, word=_WORD),
     needs=frozenset({"armv7m"}),
     without=frozenset({"mve"}),
     program_memory=False,
 )
 _UNPACKED_MVE = replace(
-    _UNPACKED_WORDS, make=partial(_fit_unpacked, words=True, own=False), needs=frozenset({"mve"}), without=frozenset()
+    _UNPACKED_WORDS, make=partial(_fit_unpacked, word=_WORD, own=False), needs=frozenset({"mve"}), without=frozenset()
 )
-CONV2D_UNPACKED_WORDS = (_UNPACKED_WORDS, _UNPACKED_MVE)
+_UNPACKED_X86 = replace(
+    _UNPACKED_WORDS, make=partial(_fit_unpacked, word=_LONG_WORD), needs=UNPACKS, without=frozenset()
+)
+CONV2D_UNPACKED_WORDS = (_UNPACKED_WORDS, _UNPACKED_MVE, _UNPACKED_X86)
 """On chips that read words anywhere; with Helium compilers make vectors of adding zero points of their own to bytes."""
 CONV2D_WINDOW = Kernel("conv2d_window", "conv2d_window.c.j2", "row", (Conv2D,), _fit_window, needs=UNPACKS)
 CONV2D_CALLED = tuple(

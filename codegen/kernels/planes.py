@@ -32,9 +32,6 @@ SHORT = tuple((frozenset({core}), frozenset({"mve"})) for core in ("armv7m", "rv
 _WRITTEN_OUT = 16
 """Loops of no more turns compilers write out, output by output: there a sum of the inputs is in the way."""
 _ELEMENT = 8
-_WORD_BYTES = 4
-_EACH_BYTE = 0x01010101
-"""A byte times this is a word of four of them."""
 
 
 def filled(run: int) -> int:
@@ -194,12 +191,12 @@ class Planes:
 class Unpacked:
     """Literals of weights of few bits that become bytes before they are used; `own`: they have own zero points.
 
-    `words`: four bytes at a time, whose numbers have no sign and lie as many apart as there are bytes.
+    `word`: so many bytes at a time, whose numbers have no sign and lie as many apart as there are bytes.
     """
 
     fields: Fields
     own: bool
-    words: bool = False
+    word: int = 0
 
     @property
     def in_turn(self) -> int:
@@ -207,31 +204,40 @@ class Unpacked:
         return self.fields.in_turn(1)
 
     @property
+    def word_t(self) -> str:
+        """The C type of a word."""
+        return f"uint{_ELEMENT * self.word}_t"
+
+    @property
     def mask(self) -> str:
-        """The lowest fields of four bytes, in C."""
-        return f"0x{self.fields.mask * _EACH_BYTE:08X}u"
+        """The lowest fields of the bytes of a word, in C."""
+        return self.each(self.fields.mask)
+
+    def each(self, byte: int) -> str:
+        """A word of the same bytes, in C."""
+        return f"0x{f'{byte:02X}' * self.word}u"
 
     def in_words(self, size: int) -> int:
         """Those of so many bytes that are in whole words."""
-        return size - size % _WORD_BYTES
+        return size - size % self.word
 
     def last_word(self, size: int) -> int | None:
-        """Where the last four begin, some of which are in a word before; None where no more than one is left."""
-        return size - _WORD_BYTES if size % _WORD_BYTES > 1 else None
+        """Where a last one begins, some bytes of which are in the one before; None where no more than one is left."""
+        return size - self.word if size % self.word > 1 else None
 
     def last_byte(self, size: int) -> int | None:
         """Where the byte lies that is left alone, if one is."""
-        return size - 1 if size % _WORD_BYTES == 1 else None
+        return size - 1 if size % self.word == 1 else None
 
     def field_at(self, field: int, size: int, byte: int = 0) -> int:
         """Where the number of a field of a byte goes, of so many bytes."""
         return field * size + byte
 
     def more(self, bits: int) -> str:
-        """So many bits of each byte of what is added to four numbers, in C."""
+        """So many bits of each byte of what is added to the numbers of a word, in C."""
         if self.own:
-            return f"((uint32_t)off & 0x{bits:02X}u) * 0x{_EACH_BYTE:08X}u"
-        return f"0x{(-self.fields.sign & bits) * _EACH_BYTE:08X}u"
+            return f"(({self.word_t})off & 0x{bits:02X}u) * {self.each(1)}"
+        return self.each(-self.fields.sign & bits)
 
     def elements(self, count: int) -> int:
         """Bytes that so many numbers take."""
@@ -242,8 +248,8 @@ class Unpacked:
         return self.elements(count) * self.in_turn
 
     def runs(self, numbers: Array) -> Array:
-        """Numbers [..., n] in bytes of neighbours, or of which four are taken apart at once."""
-        if self.words:
+        """Numbers [..., n] in bytes of neighbours, or of which a word's are taken apart at once."""
+        if self.word:
             return self.halves(numbers if self.own else numbers.astype(np.int64) + self.fields.sign)
         full = filled_to(numbers, self.in_turn, axis=-1)
         return self.fields.packed(full.reshape(*full.shape[:-1], -1, self.in_turn))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT-0
  * Copyright (c) Lamina contributors
  *
- * Loops over weights of few bits that compilers make vectors of, where there are any.  No state, no code.
+ * What compilers are told of weights of few bits: of loops that they make vectors of, where there are any, and of bytes.  No state,
+ * no code.
  */
 #ifndef LAM_ROLLED_H
 #define LAM_ROLLED_H
@@ -37,6 +38,14 @@ typedef int32_t lam_few;
 #define LAM_ROLLED
 #define LAM_FOURS
 #define LAM_UNEVEN
+#endif
+
+/* LAM_STORED(): bytes that were stored as words are loaded from memory.  GCC takes each out of the register that a word is still
+ * in, which is one instruction more or two. */
+#if defined(__GNUC__)
+#define LAM_STORED() __asm__ volatile("" ::: "memory")
+#else
+#define LAM_STORED() (void)0
 #endif
 
 #endif /* LAM_ROLLED_H */

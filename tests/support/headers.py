@@ -11,8 +11,8 @@ from codegen.resources import resource_dir
 _DEFINED = re.compile(
     r"^(?:static inline [^;{=]*?|LAM_(?:INLINE|BLOCK|PANEL) [^;{=]*?|#define )\b(lam_\w+)\(", re.MULTILINE
 )
-_WORD = re.compile(r"^(?:#define (?=LAM_\w+ _Pragma)|typedef int\w+_t )(\w+)", re.MULTILINE)
-"""A hint to the compiler, which stands before a loop, and a type."""
+_WORD = re.compile(r"^(?:#define (?=LAM_\w+(?:\(\) __asm__| _Pragma))|typedef int\w+_t )(\w+)", re.MULTILINE)
+"""What tells compilers something, before a loop or of memory, and a type."""
 
 _PARTS = ("lam_lanes_neon.h",)
 """Headers that only another one includes, whose functions it gives on one processor."""

@@ -13,7 +13,6 @@ from codegen.ir.quant import Array
 from codegen.kernels.conv2d import is_depthwise, padded_row
 from codegen.kernels.kernel import Fit, Kernel
 from codegen.kernels.lanes.common import (
-    LANES,
     LINE,
     LanesRowsContext,
     Processor,
@@ -104,7 +103,6 @@ def _context(on: Processor, node: NodeOf[Conv2D], sums: Weighted) -> LanesDepthw
     plane = -(-(left + inner + right) // op.w.stride) * deep
     line = plane * op.w.stride
     row_bytes = y.shape[2] * deep
-    few_pixels = y.shape[1] * y.shape[2] if deep < LANES else 1  # whole vectors of channels gain by fewer bytes
     return LanesDepthwiseContext(
         places=_places(row_bytes, _blocks(deep), on.places),
         blocks=_blocks(deep),
@@ -124,7 +122,7 @@ def _context(on: Processor, node: NodeOf[Conv2D], sums: Weighted) -> LanesDepthw
         stride_h=op.h.stride,
         extent_h=op.h.extent,
         rows_at=op.h.size * op.w.size * _SPREAD,
-        rq=lanes_requant(on, sums, few=takes_few(sums, op.h.size * op.w.size, few_pixels)),
+        rq=lanes_requant(on, sums, few=takes_few(sums, op.h.size * op.w.size)),
     )
 
 

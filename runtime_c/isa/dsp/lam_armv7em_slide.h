@@ -237,7 +237,8 @@ static inline void lam_slide_limited_plain(const lam_slide_limited *slide, const
                                            int type)
 {
     lam_slide_plain(&slide->slide, shape, is_signed, mode, type);
-    lam_slide_limit(slide->slide.y, shape->channels, shape->pixels, slide->limits, type);
+    uint8_t *const y = slide->slide.y;
+    lam_slide_limit(y, shape->channels, shape->pixels, slide->limits, type);
 }
 #endif
 

@@ -204,7 +204,8 @@ static inline void lam_window_slide_limited_plain(const lam_window_slide_limited
                                                   int is_signed, int mode, int type)
 {
     lam_window_slide_plain(&slide->slide, shape, is_signed, mode, type);
-    lam_slide_limit(slide->slide.y, shape->channels, shape->pixels, slide->limits, type);
+    uint8_t *const y = slide->slide.y;
+    lam_slide_limit(y, shape->channels, shape->pixels, slide->limits, type);
 }
 #endif
 

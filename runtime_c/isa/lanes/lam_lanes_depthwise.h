@@ -18,6 +18,13 @@
 
 #define LAM_LANES_PLACES 5
 
+/* Bytes of a tap's weights as lam_lanes_depthwise_tile takes them. */
+#if LAM_LANES_AVX512 || LAM_LANES_AVX2
+#define LAM_LANES_TAP 256
+#else
+#define LAM_LANES_TAP 64
+#endif
+
 /* Literals of a layer; steps are in bytes.
  *
  *   places                 blocks that are summed together, at most LAM_LANES_PLACES
@@ -57,6 +64,24 @@ static inline LAM_LANES_ALWAYS void lam_lanes_deal(lam_lanes_depthwise s, uint8_
     }
 }
 
+/* Whether sums are of 16 times the weights: each half of a byte is brought to its top.  That is less for each tap of a call than to
+ * make bytes of weights, and more for each place of a row. */
+static inline LAM_LANES_ALWAYS int lam_lanes_depthwise_raised(lam_lanes_depthwise s)
+{
+    return s.few && !s.own && s.lines * s.taps > 4 * ((s.bytes + 63) / 64);
+}
+
+/* What sums begin with, the bias if they are of the weights themselves, and sums of the weights. */
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_depthwise_first(lam_lanes_depthwise s, lam_lanes_v bias)
+{
+    return lam_lanes_depthwise_raised(s) ? lam_lanes_splat(0) : bias;
+}
+
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_depthwise_sum(lam_lanes_depthwise s, lam_lanes_v acc, lam_lanes_v bias)
+{
+    return lam_lanes_depthwise_raised(s) ? lam_lanes_add(lam_lanes_sra(acc, lam_lanes_splat(4)), bias) : acc;
+}
+
 #if LAM_LANES_AVX512 || LAM_LANES_AVX2
 
 /* `places` blocks of one row, `step` bytes apart; w has four vectors per tap. */
@@ -70,7 +95,7 @@ static inline LAM_LANES_ALWAYS void lam_lanes_depthwise_tile(lam_lanes_depthwise
     for (int32_t p = 0; p < places; p++) {
         LAM_LANES_UNROLL
         for (int32_t v = 0; v < 4; v++) {
-            acc[p][v] = bias[v];
+            acc[p][v] = lam_lanes_depthwise_first(s, bias[v]);
         }
     }
     for (int32_t line = 0; line < s.lines; line++) {
@@ -98,7 +123,7 @@ static inline LAM_LANES_ALWAYS void lam_lanes_depthwise_tile(lam_lanes_depthwise
     for (int32_t p = 0; p < places; p++) {
         LAM_LANES_UNROLL
         for (int32_t v = 0; v < 4; v++) {
-            acc[p][v] = lam_lanes_rescale(acc[p][v], rq + v, s.mode, s.saturates);
+            acc[p][v] = lam_lanes_rescale(lam_lanes_depthwise_sum(s, acc[p][v], bias[v]), rq + v, s.mode, s.saturates);
         }
         lam_lanes_store_woven(y + p * step, acc[p], count, s.type == LAM_LANES_S8);
     }
@@ -124,7 +149,7 @@ static inline LAM_LANES_ALWAYS void lam_lanes_depthwise_tile(lam_lanes_depthwise
         lam_lanes_v acc[4];
         LAM_LANES_UNROLL
         for (int32_t v = 0; v < 4; v++) {
-            acc[v] = bias[v];
+            acc[v] = lam_lanes_depthwise_first(s, bias[v]);
         }
         for (int32_t line = 0; line < s.lines; line++, weights += s.taps * 64) {
             const uint8_t *const from = x + line * s.line_step;
@@ -140,7 +165,7 @@ static inline LAM_LANES_ALWAYS void lam_lanes_depthwise_tile(lam_lanes_depthwise
         }
         LAM_LANES_UNROLL
         for (int32_t v = 0; v < 4; v++) {
-            acc[v] = lam_lanes_rescale(acc[v], rq + v, s.mode, s.saturates);
+            acc[v] = lam_lanes_rescale(lam_lanes_depthwise_sum(s, acc[v], bias[v]), rq + v, s.mode, s.saturates);
         }
         lam_lanes_store_woven(y, acc, count, s.type == LAM_LANES_S8);
     }
@@ -167,10 +192,11 @@ static inline void lam_lanes_depthwise_tile(lam_lanes_depthwise s, int32_t place
             }
         }
         for (int32_t v = 0; v < 4; v++) {
+            acc[v] = lam_lanes_depthwise_first(s, bias[v]);
             for (int32_t i = 0; i < 16; i++) {
-                acc[v].e[i] = (int32_t)((uint32_t)bias[v].e[i] + (uint32_t)sums[4 * i + v]);
+                acc[v].e[i] = (int32_t)((uint32_t)acc[v].e[i] + (uint32_t)sums[4 * i + v]);
             }
-            acc[v] = lam_lanes_rescale(acc[v], rq + v, s.mode, s.saturates);
+            acc[v] = lam_lanes_rescale(lam_lanes_depthwise_sum(s, acc[v], bias[v]), rq + v, s.mode, s.saturates);
         }
         lam_lanes_store_woven(y, acc, count, s.type == LAM_LANES_S8);
     }
@@ -178,72 +204,89 @@ static inline void lam_lanes_depthwise_tile(lam_lanes_depthwise s, int32_t place
 
 #endif
 
-/* By how much less weights are stored, of each byte of the block at byte `at`. */
-static inline LAM_LANES_ALWAYS void lam_lanes_depthwise_less(lam_lanes_depthwise s, int32_t at, int8_t *to)
+/* By how much less weights are stored, 8 more, of each byte of the block at byte `at`. */
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_depthwise_less(lam_lanes_depthwise s, int32_t at)
 {
-    int32_t channel = at % s.channels;
-    for (int32_t i = 0; i < 64;) {
-        const int32_t left = s.channels - channel, n = (left < 64 - i) ? left : 64 - i;
-        (void)memcpy(to + i, s.less + channel, (size_t)n);
-        channel = 0;
-        i += n;
+    const int32_t first = at % s.channels, left = s.channels - first;
+    int8_t less[192];
+    if (s.channels > 64) {
+        const int32_t n = (left < 64) ? left : 64;
+        (void)memcpy(less, s.less + first, (size_t)n);
+        (void)memcpy(less + n, s.less, (size_t)(64 - n));
+    } else {
+        for (int32_t i = 0; i < first + 64; i += s.channels) {
+            (void)memcpy(less + i, s.less, (size_t)s.channels);
+        }
     }
+    int8_t *const of_block = less + ((s.channels > 64) ? 0 : first);
+    for (int32_t i = 0; i < 64; i++) {
+        of_block[i] = (int8_t)(of_block[i] - 8);
+    }
+    return lam_lanes_load(of_block, 16);
 }
 
-/* 64 weights of a tap as bytes; `weights` is the first tap's, `step` the way to the next bytes. */
-static inline LAM_LANES_ALWAYS void lam_lanes_depthwise_bytes(lam_lanes_depthwise s, const int8_t *weights, int32_t tap,
-                                                              const int8_t *less, int8_t *to)
+/* 64 weights of a tap as bytes, or 16 times of them; `w` has them, or those of two taps, of which `upper` ones are wanted.
+ * A weight and 8 has no sign, and its sum with seven bits stays in its byte. */
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_depthwise_bytes(lam_lanes_depthwise s, lam_lanes_v w, int upper, lam_lanes_v less)
 {
-    const int32_t step = s.blocks * 64;
     if (!s.few) {
-        (void)memcpy(to, weights + tap * step, 64);
-        return;
+        return w;
     }
-    for (int32_t i = 0; i < 64; i++) {
-        const int32_t both = weights[tap / 2 * step + i];
-        to[i] = (int8_t)((tap % 2 != 0) ? (both & -16) / 16 : ((both & 15) ^ 8) - 8);
+    if (lam_lanes_depthwise_raised(s)) {
+        return upper ? lam_lanes_upper(w) : lam_lanes_raise(w);
     }
-    for (int32_t i = 0; s.own && i < 64; i++) {
-        to[i] = (int8_t)(to[i] + less[i]);
+    w = lam_lanes_and(upper ? lam_lanes_sra(w, lam_lanes_splat(4)) : w, lam_lanes_splat(0x0F0F0F0F));
+    w = lam_lanes_add(lam_lanes_xor(w, lam_lanes_splat(0x08080808)), lam_lanes_and(less, lam_lanes_splat(0x7F7F7F7F)));
+    return lam_lanes_xor(w, lam_lanes_and(less, lam_lanes_splat((int32_t)0x80808080u)));
+}
+
+/* 64 weights of a tap as lam_lanes_depthwise_tile takes them. */
+static inline LAM_LANES_ALWAYS void lam_lanes_depthwise_put(uint8_t *w, lam_lanes_v bytes)
+{
+#if LAM_LANES_AVX512 || LAM_LANES_AVX2
+    LAM_LANES_UNROLL
+    for (int32_t v = 0; v < 4; v++) {
+        lam_lanes_store(w + v * 64, lam_lanes_and(bytes, lam_lanes_splat((int32_t)(0xFFu << (8 * v)))), 16);
     }
+#elif LAM_LANES_NEON
+    int8_t own[64];
+    lam_lanes_store(own, bytes, 16);
+    const int8x16x4_t lanes = vld4q_s8(own);
+    LAM_LANES_UNROLL
+    for (int32_t v = 0; v < 4; v++) {
+        vst1q_u8(w + 16 * v, vreinterpretq_u8_s8(lanes.val[v]));
+    }
+#else
+    lam_lanes_store(w, bytes, 16);
+#endif
 }
 
 /* A block's weights as lam_lanes_depthwise_tile takes them; `weights` is the first tap's. */
-static inline LAM_LANES_ALWAYS void lam_lanes_depthwise_spread(lam_lanes_depthwise s, const int8_t *weights, const int8_t *less, uint8_t *w)
+static inline LAM_LANES_ALWAYS void lam_lanes_depthwise_spread(lam_lanes_depthwise s, const int8_t *weights, lam_lanes_v less, uint8_t *w)
 {
-    for (int32_t tap = 0; tap < s.lines * s.taps; tap++) {
-        int8_t own[64];
-        lam_lanes_depthwise_bytes(s, weights, tap, less, own);
-#if LAM_LANES_AVX512 || LAM_LANES_AVX2
-        LAM_LANES_UNROLL
-        for (int32_t v = 0; v < 4; v++) {
-            const lam_lanes_v mask = lam_lanes_splat((int32_t)(0xFFu << (8 * v)));
-            lam_lanes_store(w + (tap * 4 + v) * 64, lam_lanes_and(lam_lanes_load(own, 16), mask), 16);
+    const int32_t taps = s.lines * s.taps, size = LAM_LANES_TAP;
+    for (int32_t tap = 0; tap < taps; tap += 1 + s.few) {
+        const lam_lanes_v bytes = lam_lanes_load(weights + tap / (1 + s.few) * s.blocks * 64, 16);
+        lam_lanes_depthwise_put(w + tap * size, lam_lanes_depthwise_bytes(s, bytes, 0, less));
+        if (s.few && tap + 1 < taps) {
+            lam_lanes_depthwise_put(w + (tap + 1) * size, lam_lanes_depthwise_bytes(s, bytes, 1, less));
         }
-#elif LAM_LANES_NEON
-        {
-            const int8x16x4_t bytes = vld4q_s8(own);
-            LAM_LANES_UNROLL
-            for (int32_t v = 0; v < 4; v++) {
-                vst1q_u8(w + tap * 64 + 16 * v, vreinterpretq_u8_s8(bytes.val[v]));
-            }
-        }
-#else
-        (void)memcpy(w + tap * 64, own, 64);
-#endif
     }
 }
 
 /* What sums begin with: the bias, and what inputs of the other form make of it, 128 times the sum of the weights. */
-static inline void lam_lanes_depthwise_start(lam_lanes_depthwise s, const int8_t *weights, const int8_t *less, lam_lanes_v *bias)
+static inline LAM_LANES_ALWAYS void lam_lanes_depthwise_start(lam_lanes_depthwise s, const int8_t *weights, lam_lanes_v less, lam_lanes_v *bias)
 {
+    const int32_t times = lam_lanes_depthwise_raised(s) ? 8 : 128;
     int32_t sums[64] = {0};
     for (int32_t tap = 0; tap < s.lines * s.taps; tap++) {
+        const int upper = s.few && tap % 2 != 0;
         int8_t own[64];
-        lam_lanes_depthwise_bytes(s, weights, tap, less, own);
+        lam_lanes_store(own, lam_lanes_depthwise_bytes(s, lam_lanes_load(weights, 16), upper, less), 16);
         for (int32_t i = 0; i < 64; i++) {
-            sums[i] += own[i] * 128;
+            sums[i] += own[i] * times;
         }
+        weights += (upper || !s.few) ? s.blocks * 64 : 0;
     }
     for (int32_t v = 0; v < 4; v++) {
         int32_t lanes[16];
@@ -264,12 +307,9 @@ static inline LAM_LANES_ALWAYS void lam_lanes_depthwise_rows(lam_lanes_depthwise
     for (int32_t block = 0; block < s.blocks && block * 64 < s.bytes; block++) {
         const int32_t room = s.bytes - block * 64, places = (room + step - 64) / step;
         const int ragged = s.bytes % 64 != 0 && s.bytes / 64 % s.blocks == block;
-        int8_t less[64] = {0};
+        const lam_lanes_v less = s.own ? lam_lanes_depthwise_less(s, block * 64) : lam_lanes_splat((int32_t)0xF8F8F8F8u);
         lam_lanes_v bias[4];
         lam_lanes_rq rq[4];
-        if (s.own) {
-            lam_lanes_depthwise_less(s, block * 64, less);
-        }
         LAM_LANES_UNROLL
         for (int32_t v = 0; v < 4; v++) {
             const int32_t first = (block * 4 + v) * 16;

@@ -115,7 +115,8 @@ static inline LAM_LANES_ALWAYS void lam_lanes_store(void *p, lam_lanes_v v, int3
 /* `count` signed bytes, widened. */
 static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_load_s8(const int8_t *p, int32_t count)
 {
-    return _mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(lam_lanes_mask(count), p));
+    return _mm512_cvtepi8_epi32((count == 16) ? _mm_loadu_si128((const __m128i *)(const void *)p)
+                                              : _mm_maskz_loadu_epi8(lam_lanes_mask(count), p));
 }
 
 static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_load_u8(const uint8_t *p, int32_t count)

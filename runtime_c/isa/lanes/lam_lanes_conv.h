@@ -136,11 +136,29 @@ static inline LAM_LANES_ALWAYS void lam_lanes_conv_totals(lam_lanes_conv s, cons
     }
 }
 
-/* What each of `count` outputs adds of the sum of a pixel's inputs. */
-static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_conv_own(lam_lanes_conv s, lam_lanes_v sum, lam_lanes_v less, int32_t total)
+/* Whether the inputs of a pixel that is made alone are summed with its products: with AVX-512 a sum of few is in every lane
+ * sooner than in memory. */
+static inline LAM_LANES_ALWAYS int lam_lanes_conv_alone(lam_lanes_conv s, int32_t pixels)
 {
-    const int32_t inputs = s.lines * s.taps * s.run;
-    return lam_lanes_add(sum, lam_lanes_mul(less, lam_lanes_splat(total + lam_lanes_total_turned(s.is_signed, inputs))));
+    return LAM_LANES_AVX512 && s.own && pixels == 1 && s.lines * s.taps * s.run <= 64;
+}
+
+/* Whether that is done by products with ones: of so few inputs. */
+static inline LAM_LANES_ALWAYS int lam_lanes_conv_counts(lam_lanes_conv s, int32_t pixels)
+{
+    return lam_lanes_conv_alone(s, pixels) && s.lines * s.taps * s.quads <= 6;
+}
+
+/* The sum of a pixel's inputs, `total` of these as they lie in scratch. */
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_conv_total(lam_lanes_conv s, int32_t total)
+{
+    return lam_lanes_splat(total + lam_lanes_total_turned(s.is_signed, s.lines * s.taps * s.run));
+}
+
+/* What outputs add of the sum of a pixel's inputs. */
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_conv_own(lam_lanes_v sum, lam_lanes_v less, lam_lanes_v total)
+{
+    return lam_lanes_add(sum, lam_lanes_mul(less, total));
 }
 
 #if LAM_LANES_AVX512 || LAM_LANES_AVX2 || LAM_LANES_NEON
@@ -177,6 +195,13 @@ static inline LAM_LANES_ALWAYS void lam_lanes_conv_four(lam_lanes_conv s, int32_
     }
 }
 
+/* `total`, and four more inputs of a run, or as many as it has there, number `quad`. */
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_conv_sum(lam_lanes_conv s, lam_lanes_v total, const uint8_t *run, int32_t quad)
+{
+    const uint32_t ones = (s.run % 4 != 0 && quad == s.run / 4) ? 0x01010101u >> (32 - 8 * (s.run % 4)) : 0x01010101u;
+    return lam_lanes_dot(total, lam_lanes_quad(run), lam_lanes_splat((int32_t)ones));
+}
+
 /* How often both halves of bytes are read: with AVX-512 upper halves without inputs, the last ones of a run, are not. */
 static inline LAM_LANES_ALWAYS int32_t lam_lanes_conv_whole(lam_lanes_conv s)
 {
@@ -211,11 +236,10 @@ static inline LAM_LANES_ALWAYS void lam_lanes_conv_put(lam_lanes_conv s, int32_t
                                                        lam_lanes_v (*out)[LAM_LANES_VECTORS], int32_t channel, void *y,
                                                        int32_t at)
 {
-    const int32_t all = pixels * vectors;
     int32_t from = 0;
 #if LAM_LANES_AVX512
     if (s.type != LAM_LANES_S32 && last == 16 && (vectors % 4 == 0 || s.channels == 16 * vectors)) {
-        from = all / 4 * 4;
+        from = pixels * vectors / 4 * 4;
     }
     LAM_LANES_UNROLL
     for (int32_t i = 0; i < from; i += 4) {
@@ -226,9 +250,14 @@ static inline LAM_LANES_ALWAYS void lam_lanes_conv_put(lam_lanes_conv s, int32_t
     }
 #endif
     LAM_LANES_UNROLL
-    for (int32_t i = from; i < all; i++) {
-        const int32_t v = i % vectors, count = v + 1 < vectors ? 16 : last;
-        lam_lanes_put(y, at + (i / vectors) * s.channels + channel + 16 * v, out[i / vectors][v], count, s.type);
+    for (int32_t p = 0; p < pixels; p++) {
+        LAM_LANES_UNROLL
+        for (int32_t v = 0; v < vectors; v++) {
+            const int32_t to = at + p * s.channels + channel + 16 * v;
+            if (p * vectors + v >= from) {
+                lam_lanes_put(y, to, out[p][v], v + 1 < vectors ? 16 : last, s.type);
+            }
+        }
     }
 }
 
@@ -239,7 +268,7 @@ static inline LAM_LANES_ALWAYS void lam_lanes_conv_part(lam_lanes_conv s, int32_
                                                     lam_lanes_layer layer, int32_t channel, void *y, int32_t at)
 {
     const int8_t *const first = w;
-    lam_lanes_v acc[LAM_LANES_PIXELS][LAM_LANES_VECTORS];
+    lam_lanes_v acc[LAM_LANES_PIXELS][LAM_LANES_VECTORS], total = lam_lanes_conv_total(s, 0);
     LAM_LANES_UNROLL
     for (int32_t v = 0; v < vectors; v++) {
         const int32_t count = v + 1 < vectors ? 16 : last;
@@ -259,6 +288,7 @@ static inline LAM_LANES_ALWAYS void lam_lanes_conv_part(lam_lanes_conv s, int32_
                 LAM_LANES_UNROLL
                 for (int half = 0; half < 1 + s.few; half++, run += 4) {
                     lam_lanes_conv_four(s, pixels, vectors, last, run, w, half, acc);
+                    total = lam_lanes_conv_counts(s, pixels) ? lam_lanes_conv_sum(s, total, run, (1 + s.few) * k + half) : total;
                     if (s.few && !(half == 0 ? lam_lanes_conv_held(pixels, vectors) : lam_lanes_conv_ahead(pixels, vectors))) {
                         lam_order(); /* no register is held for what comes next: the other half is read anew */
                     }
@@ -267,11 +297,17 @@ static inline LAM_LANES_ALWAYS void lam_lanes_conv_part(lam_lanes_conv s, int32_
 #if LAM_LANES_AVX512
             if (lam_lanes_conv_whole(s) < lam_lanes_conv_reads(s)) {
                 lam_lanes_conv_four(s, pixels, vectors, last, run, w, 0, acc);
+                total = lam_lanes_conv_counts(s, pixels) ? lam_lanes_conv_sum(s, total, run, s.quads - 1) : total;
                 w += step;
             }
 #endif
         }
     }
+#if LAM_LANES_AVX512
+    if (lam_lanes_conv_alone(s, pixels) && !lam_lanes_conv_counts(s, pixels)) {
+        total = lam_lanes_add(total, lam_lanes_total(lam_lanes_conv_read(s, x)));
+    }
+#endif
     LAM_LANES_UNROLL
     for (int32_t v = 0; v < vectors; v++) {
         const int32_t count = v + 1 < vectors ? 16 : last;
@@ -287,7 +323,8 @@ static inline LAM_LANES_ALWAYS void lam_lanes_conv_part(lam_lanes_conv s, int32_
             const lam_lanes_v less = lam_lanes_load_s8(s.less + channel + 16 * v, count);
             LAM_LANES_UNROLL
             for (int32_t p = 0; p < pixels; p++) {
-                acc[p][v] = lam_lanes_conv_own(s, acc[p][v], less, s.totals[at / s.channels + p]);
+                const lam_lanes_v of_pixel = lam_lanes_conv_alone(s, pixels) ? total : lam_lanes_conv_total(s, s.totals[at / s.channels + p]);
+                acc[p][v] = lam_lanes_conv_own(acc[p][v], less, of_pixel);
             }
         }
         LAM_LANES_UNROLL
@@ -351,7 +388,8 @@ static inline void lam_lanes_conv_vector(lam_lanes_conv s, int32_t count, const 
         }
     }
     if (s.own) {
-        acc = lam_lanes_conv_own(s, acc, lam_lanes_load_s8(s.less + channel, count), s.totals[at / s.channels]);
+        const lam_lanes_v total = lam_lanes_conv_total(s, s.totals[at / s.channels]);
+        acc = lam_lanes_conv_own(acc, lam_lanes_load_s8(s.less + channel, count), total);
     }
     lam_lanes_put(y, at + channel, lam_lanes_rescale(acc, &rq, s.mode, s.saturates), count, s.type);
 }
@@ -406,7 +444,7 @@ static inline LAM_LANES_ALWAYS void lam_lanes_conv_rows(lam_lanes_conv s, const 
                                                     lam_lanes_layer layer, void *y)
 {
     const int32_t whole = s.channels / s.block * s.block;
-    if (s.own) {
+    if (s.own && !lam_lanes_conv_alone(s, (width < s.pixels) ? 1 : s.pixels)) {
         lam_lanes_conv_totals(s, x, rows, width);
     }
     for (int32_t first = 0; first < whole; first += s.block) {

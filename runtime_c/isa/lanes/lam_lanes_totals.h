@@ -44,6 +44,14 @@ static inline LAM_LANES_ALWAYS lam_lanes_parts lam_lanes_add_bytes(lam_lanes_par
     return parts;
 }
 
+/* A sum of parts, in every lane. */
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_total(lam_lanes_parts parts)
+{
+    const __m256i half = _mm256_add_epi32(_mm512_castsi512_si256(parts), _mm512_extracti64x4_epi64(parts, 1));
+    const __m128i two = _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+    return _mm512_broadcastd_epi32(_mm_add_epi32(two, _mm_unpackhi_epi64(two, two)));
+}
+
 /* Four sums, of the parts of each. */
 static inline LAM_LANES_ALWAYS void lam_lanes_store_totals(int32_t *to, const lam_lanes_parts *four)
 {

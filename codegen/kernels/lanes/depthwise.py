@@ -103,6 +103,7 @@ def _context(on: Processor, node: NodeOf[Conv2D], sums: Weighted) -> LanesDepthw
     plane = -(-(left + inner + right) // op.w.stride) * deep
     line = plane * op.w.stride
     row_bytes = y.shape[2] * deep
+    tiny = sums.less is not None and y.elements <= _BLOCK  # zero points of their own would take most of it
     return LanesDepthwiseContext(
         places=_places(row_bytes, _blocks(deep), on.places),
         blocks=_blocks(deep),
@@ -122,7 +123,7 @@ def _context(on: Processor, node: NodeOf[Conv2D], sums: Weighted) -> LanesDepthw
         stride_h=op.h.stride,
         extent_h=op.h.extent,
         rows_at=op.h.size * op.w.size * _SPREAD,
-        rq=lanes_requant(on, sums, few=takes_few(sums, op.h.size * op.w.size)),
+        rq=lanes_requant(on, sums, few=not tiny and takes_few(sums, op.h.size * op.w.size)),
     )
 
 

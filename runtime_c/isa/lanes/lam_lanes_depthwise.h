@@ -208,25 +208,27 @@ static inline void lam_lanes_depthwise_tile(lam_lanes_depthwise s, int32_t place
 static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_depthwise_less(lam_lanes_depthwise s, int32_t at)
 {
     const int32_t first = at % s.channels, left = s.channels - first;
-    int8_t less[192];
-    if (s.channels > 64) {
-        const int32_t n = (left < 64) ? left : 64;
-        (void)memcpy(less, s.less + first, (size_t)n);
-        (void)memcpy(less + n, s.less, (size_t)(64 - n));
-    } else {
-        for (int32_t i = 0; i < first + 64; i += s.channels) {
-            (void)memcpy(less + i, s.less, (size_t)s.channels);
+    int8_t less[256];
+    const int8_t *of_block = less + first;
+    if (s.channels <= 64) {
+        (void)memcpy(less, s.less, (size_t)s.channels);
+        LAM_LANES_UNROLL
+        for (int32_t n = s.channels; n < s.channels + 64; n *= 2) {
+            (void)memcpy(less + n, less, (size_t)n);
         }
+    } else if (left < 64) {
+        of_block = less + 64 - left;
+        (void)memcpy(less, s.less + s.channels - 64, 64);
+        (void)memcpy(less + 64, s.less, 64);
+    } else {
+        of_block = less;
+        (void)memcpy(less, s.less + first, 64);
     }
-    int8_t *const of_block = less + ((s.channels > 64) ? 0 : first);
-    for (int32_t i = 0; i < 64; i++) {
-        of_block[i] = (int8_t)(of_block[i] - 8);
-    }
-    return lam_lanes_load(of_block, 16);
+    return lam_lanes_add_each(lam_lanes_load(of_block, 16), lam_lanes_splat((int32_t)0xF8F8F8F8u));
 }
 
 /* 64 weights of a tap as bytes, or 16 times of them; `w` has them, or those of two taps, of which `upper` ones are wanted.
- * A weight and 8 has no sign, and its sum with seven bits stays in its byte. */
+ * A weight and 8 more has no sign. */
 static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_depthwise_bytes(lam_lanes_depthwise s, lam_lanes_v w, int upper, lam_lanes_v less)
 {
     if (!s.few) {
@@ -236,8 +238,7 @@ static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_depthwise_bytes(lam_lanes_d
         return upper ? lam_lanes_upper(w) : lam_lanes_raise(w);
     }
     w = lam_lanes_and(upper ? lam_lanes_sra(w, lam_lanes_splat(4)) : w, lam_lanes_splat(0x0F0F0F0F));
-    w = lam_lanes_add(lam_lanes_xor(w, lam_lanes_splat(0x08080808)), lam_lanes_and(less, lam_lanes_splat(0x7F7F7F7F)));
-    return lam_lanes_xor(w, lam_lanes_and(less, lam_lanes_splat((int32_t)0x80808080u)));
+    return lam_lanes_add_each(lam_lanes_xor(w, lam_lanes_splat(0x08080808)), less);
 }
 
 /* 64 weights of a tap as lam_lanes_depthwise_tile takes them. */

@@ -206,6 +206,11 @@ static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_add(lam_lanes_v a, lam_lane
     LAM_LANES_FOUR(vaddq_s32(a.q[i], b.q[i]));
 }
 
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_add_each(lam_lanes_v a, lam_lanes_v b)
+{
+    LAM_LANES_FOUR(vreinterpretq_s32_s8(vaddq_s8(vreinterpretq_s8_s32(a.q[i]), vreinterpretq_s8_s32(b.q[i]))));
+}
+
 static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_mul(lam_lanes_v a, lam_lanes_v b)
 {
     LAM_LANES_FOUR(vmulq_s32(a.q[i], b.q[i]));

@@ -170,6 +170,12 @@ static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_add(lam_lanes_v a, lam_lane
     return _mm512_add_epi32(a, b);
 }
 
+/* Byte by byte. */
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_add_each(lam_lanes_v a, lam_lanes_v b)
+{
+    return _mm512_add_epi8(a, b);
+}
+
 /* The low half of the product. */
 static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_mul(lam_lanes_v a, lam_lanes_v b)
 {
@@ -429,6 +435,11 @@ static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_add(lam_lanes_v a, lam_lane
     LAM_LANES_TWO(_mm256_add_epi32(a.h[i], b.h[i]));
 }
 
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_add_each(lam_lanes_v a, lam_lanes_v b)
+{
+    LAM_LANES_TWO(_mm256_add_epi8(a.h[i], b.h[i]));
+}
+
 static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_mul(lam_lanes_v a, lam_lanes_v b)
 {
     LAM_LANES_TWO(_mm256_mullo_epi32(a.h[i], b.h[i]));
@@ -668,6 +679,12 @@ static inline lam_lanes_v lam_lanes_xor(lam_lanes_v a, lam_lanes_v b)
 static inline lam_lanes_v lam_lanes_add(lam_lanes_v a, lam_lanes_v b)
 {
     LAM_LANES_LANES((int32_t)((uint32_t)a.e[i] + (uint32_t)b.e[i]));
+}
+
+static inline lam_lanes_v lam_lanes_add_each(lam_lanes_v a, lam_lanes_v b)
+{
+    LAM_LANES_LANES((int32_t)((((uint32_t)a.e[i] & 0x7F7F7F7Fu) + ((uint32_t)b.e[i] & 0x7F7F7F7Fu))
+                              ^ (((uint32_t)a.e[i] ^ (uint32_t)b.e[i]) & 0x80808080u)));
 }
 
 static inline lam_lanes_v lam_lanes_mul(lam_lanes_v a, lam_lanes_v b)

@@ -40,12 +40,12 @@ typedef int32_t lam_few;
 #define LAM_UNEVEN
 #endif
 
-/* LAM_STORED(): bytes that were stored as words are loaded from memory.  GCC takes each out of the register that a word is still
+/* LAM_LOAD_AGAIN(): bytes that were stored as words are loaded from memory.  GCC takes each out of the register that a word is still
  * in, which is one instruction more or two. */
 #if defined(__GNUC__)
-#define LAM_STORED() __asm__ volatile("" ::: "memory")
+#define LAM_LOAD_AGAIN() __asm__ volatile("" ::: "memory")
 #else
-#define LAM_STORED() (void)0
+#define LAM_LOAD_AGAIN() (void)0
 #endif
 
 #endif /* LAM_ROLLED_H */

@@ -43,7 +43,7 @@ LAM_INLINE void lam_panel_odd_limited(const lam_panel_limited *panel, const uint
     "orr.w " a ", " a ", " b ", lsl #8\n\t" \
     "uqadd8 " a ", " a ", r2\n\t" \
     "usub8 " a ", " a ", r3\n\t" \
-    "strh.w " a ", " to "\n\t"
+    "strh " a ", " to "\n\t"
 #define LAM_TWO_1 "[r6], #2"
 #define LAM_LIMITED_3(store, before, between, at) \
     before LAM_BYTES_OF(store, "r9", "r2") LAM_BYTES_OF(store, "r10", "r2") LAM_BYTES_OF(store, "r8", "r2") \

@@ -37,7 +37,7 @@ typedef struct {
 
 #define LAM_MVE_BLEND(MODE, LOAD) \
     __asm volatile( \
-        "ldm %[job], {r0, r1, r2, r3, r4, r5, r6, r8, r9, r10, r12}\n" \
+        "ldm r11, {r0, r1, r2, r3, r4, r5, r6, r8, r9, r10, r12}\n" \
         "vdup.32 q2, r9\n" \
         "ldr lr, [r10, #0]\n" \
         "vdup.32 q4, lr\n" \
@@ -56,12 +56,12 @@ typedef struct {
         "vstrb.32 q0, [r0], #4\n" \
         "letp lr, 1b\n" \
         "2:\n" \
-        : : [job] "r"(&job) : LAM_MVE_CLOBBERS)
+        : : "r"(held) : LAM_MVE_CLOBBERS)
 
 /* Halves away from zero: one less before the rounding shift of a negative sum. */
 #define LAM_MVE_BLEND_ALIKE(LOAD) \
     __asm volatile( \
-        "ldm %[job], {r0, r1, r2, r3, r4, r5, r6, r8, r9, r10, r12}\n" \
+        "ldm r11, {r0, r1, r2, r3, r4, r5, r6, r8, r9, r10, r12}\n" \
         LAM_MVE_BLENDED(LOAD, "vmul.i32 q0, q0, r9\n") \
         "vshr.s32 q1, q0, #31\n" \
         "vadd.i32 q0, q0, q1\n" \
@@ -69,7 +69,7 @@ typedef struct {
         "vstrb.32 q0, [r0], #4\n" \
         "letp lr, 1b\n" \
         "2:\n" \
-        : : [job] "r"(&job) : LAM_MVE_CLOBBERS)
+        : : "r"(held) : LAM_MVE_CLOBBERS)
 
 #else
 
@@ -90,6 +90,7 @@ static inline void lam_mve_bilinear(uint8_t *y, const uint8_t *a, const uint8_t 
 {
 #if LAM_MVE
     const lam_mve_blend job = {y, a, a + beside, c, c + beside, weights[1], weights[2], weights[3], weights[0], numbers, n};
+    register const lam_mve_blend *const held __asm("r11") = &job;
     if (mode == LAM_MVE_SINGLE && is_unsigned) {
         LAM_MVE_BLEND(SINGLE, "vldrb.u32");
     } else if (mode == LAM_MVE_SINGLE) {
@@ -113,6 +114,7 @@ static inline void lam_mve_bilinear_alike(uint8_t *y, const uint8_t *a, const ui
 {
 #if LAM_MVE
     const lam_mve_blend job = {y, a, a + beside, c, c + beside, weights[1], weights[2], weights[3], weights[0], NULL, n};
+    register const lam_mve_blend *const held __asm("r11") = &job;
     if (is_unsigned) {
         LAM_MVE_BLEND_ALIKE("vldrb.u32");
     } else {

@@ -24,8 +24,13 @@ EXAMPLES = sorted(resource_dir("examples").rglob("*.onnx"))
 
 
 def files_of(path: Path, options: Options) -> tuple[dict[str, bytes], dict[str, bytes]] | None:
-    """The C of a file, and that of the network rebuilt by calls; None where both are refused alike."""
+    """The C of a file, and that of the network rebuilt by calls; None where both are refused alike.
+
+    Numbers are float32 once they are read: that a file held them in 16 bits is not known of what is called.
+    """
     options = replace(options, name="rebuilt", requant=options.requant or own_mode(path))
+    if holds_halves(path):
+        options = replace(options, float_weights="f32")
     digest = hashlib.sha256(path.read_bytes()).digest()
     given = outcome(lambda: compile_file(path, options))
     made = outcome(lambda: rebuilt(read_real(path)).compiled(options, digest))
@@ -33,6 +38,14 @@ def files_of(path: Path, options: Options) -> tuple[dict[str, bytes], dict[str, 
         assert given == made, path
         return None
     return given, made
+
+
+def holds_halves(path: Path) -> bool:
+    """Whether the file is read, and holds floats of 16 bits."""
+    try:
+        return bool(read_real(path).halves)
+    except CompileError:
+        return False
 
 
 def outcome(compiled: Callable[[], Compiled]) -> dict[str, bytes] | str:

@@ -80,7 +80,7 @@ UNPACKING = (
     Unpacking("armv6m", 8, 96, 2),
     Unpacking("rv32", 8, 96),
     Unpacking("rv32", 16, 160),
-    Unpacking("x86", 16, 48),
+    Unpacking("x86", 16, 24),
 )
 """The first one whose feature a chip has is its own; others pack all.  Counted over drawn layers.
 

@@ -236,27 +236,28 @@ static inline LAM_LANES_ALWAYS void lam_lanes_conv_put(lam_lanes_conv s, int32_t
                                                        lam_lanes_v (*out)[LAM_LANES_VECTORS], int32_t channel, void *y,
                                                        int32_t at)
 {
-    int32_t from = 0;
 #if LAM_LANES_AVX512
     if (s.type != LAM_LANES_S32 && last == 16 && (vectors % 4 == 0 || s.channels == 16 * vectors)) {
-        from = pixels * vectors / 4 * 4;
-    }
-    LAM_LANES_UNROLL
-    for (int32_t i = 0; i < from; i += 4) {
-        const int32_t to = at + (i / vectors) * s.channels + channel + 16 * (i % vectors);
-        lam_lanes_store_four((uint8_t *)y + to, out[i / vectors][i % vectors], out[(i + 1) / vectors][(i + 1) % vectors],
-                             out[(i + 2) / vectors][(i + 2) % vectors], out[(i + 3) / vectors][(i + 3) % vectors],
-                             s.type == LAM_LANES_S8);
+        const int32_t all = pixels * vectors, whole = all / 4 * 4;
+        LAM_LANES_UNROLL
+        for (int32_t i = 0; i < whole; i += 4) {
+            const int32_t to = at + (i / vectors) * s.channels + channel + 16 * (i % vectors);
+            lam_lanes_store_four((uint8_t *)y + to, out[i / vectors][i % vectors], out[(i + 1) / vectors][(i + 1) % vectors],
+                                 out[(i + 2) / vectors][(i + 2) % vectors], out[(i + 3) / vectors][(i + 3) % vectors],
+                                 s.type == LAM_LANES_S8);
+        }
+        LAM_LANES_UNROLL
+        for (int32_t i = whole; i < all; i++) {
+            lam_lanes_put(y, at + (i / vectors) * s.channels + channel + 16 * (i % vectors), out[i / vectors][i % vectors], 16, s.type);
+        }
+        return;
     }
 #endif
     LAM_LANES_UNROLL
     for (int32_t p = 0; p < pixels; p++) {
         LAM_LANES_UNROLL
         for (int32_t v = 0; v < vectors; v++) {
-            const int32_t to = at + p * s.channels + channel + 16 * v;
-            if (p * vectors + v >= from) {
-                lam_lanes_put(y, to, out[p][v], v + 1 < vectors ? 16 : last, s.type);
-            }
+            lam_lanes_put(y, at + p * s.channels + channel + 16 * v, out[p][v], v + 1 < vectors ? 16 : last, s.type);
         }
     }
 }

@@ -25,8 +25,8 @@ class Factors:
 def with_line(sums: Weighted, rq: FastRequant, last: int, bias_bits: int = 32) -> FastRequant:
     """The form of outputs by one product and one sum, where there are numbers for all channels; else the one given.
 
-    `last` is the channel whose addend says that it is the last one to be read.  Some layers have no such numbers: they are
-    not looked for where other weights have to fit the kernel.
+    `last` is the channel whose addend says that it is the last one to be read.  Some layers have no such numbers: they
+    are not looked for where other weights have to fit the kernel.
     """
     line = None if sums.sent else _line(sums, last)
     most = 1 << (bias_bits - 1)

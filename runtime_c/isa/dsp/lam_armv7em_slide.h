@@ -228,7 +228,7 @@ static inline void lam_slide_plain(const lam_slide *slide, const lam_slide_shape
 /* All outputs of a block that are bytes of a type with bounds of its own, moved back. */
 static inline void lam_slide_limit(uint8_t *y, int32_t channels, int32_t pixels, uint32_t limits, int type)
 {
-    for (uint8_t *const end = y + channels * pixels; y != end; y++) {
+    for (const uint8_t *const end = y + channels * pixels; y != end; y++) {
         *y = lam_limited_byte(*y, limits, type);
     }
 }

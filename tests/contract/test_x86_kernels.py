@@ -266,8 +266,19 @@ def test_weights_of_4_bits_equal_golden(build: str, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not AVX512, reason="needs AVX-512 with VNNI")
 @pytest.mark.usefixtures("fastest")
-@pytest.mark.parametrize(("name", "kind"), [("3x3 of 16 by 32", "s4"), ("3x3 of 16 by 32", "u4"), ("narrow 3x3", "u4")])
-def test_windows_of_4_bits_take_a_quarter_more_at_most(name: str, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("3x3 of 16 by 32", "s4"),
+        ("3x3 of 16 by 32", "u4"),
+        ("narrow 3x3", "u4"),
+        ("grouped, smallest", "s2"),
+        ("depthwise by threes", "s4"),
+        ("depthwise line", "u4"),
+        ("bounded dense", "u4"),
+    ],
+)
+def test_layers_of_few_bits_take_a_quarter_more_at_most(name: str, kind: str) -> None:
     few, in_bytes = (stepped.counted(low_bit_layers.layer(name, 8, k))[1] for k in (kind, "8 bits"))
     assert few <= 1.25 * in_bytes
 

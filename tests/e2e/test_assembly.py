@@ -9,7 +9,7 @@ import pytest
 
 from codegen.ir.graph import Graph
 from codegen.ir.quant import DType, Quant
-from codegen.ops.dense import Dense
+from codegen.ops import Conv2D, Dense, ResizeBilinear
 from codegen.pipeline import Options, compile_graph
 from codegen.target import load_target
 from tests.e2e.assembly import CHIPS, COMPILERS, LEVELS, all_models, at_level, functions_of, layer_functions, refused
@@ -24,6 +24,7 @@ SOME = [
     ("cortex-m0plus", "gcc", "-O2 -fno-omit-frame-pointer"),
     ("cortex-m0plus", "clang", "-Os"),
     ("cortex-m55", "gcc", "-O3 -fno-omit-frame-pointer"),
+    ("cortex-m55", "gcc", "-O1 -fno-omit-frame-pointer"),
     ("cortex-m55", "clang", "-O2"),
 ]
 
@@ -37,15 +38,35 @@ def ready(chip: str, compiler: str) -> None:
 def blocks() -> Graph:
     """Convolutions of one, two and three pixels at a time; dense layers of few and many inputs, one of them clamped.
 
-    Depthwise windows with an odd row and without, and of few bits.
+    Depthwise windows with an odd row and without, and of few bits; outputs with bounds of their own; a resized image.
     """
     sketch = Sketch("blocks")
     x = sketch.conv(sketch.input((1, 7, 9, 3)), 6)
-    x = sketch.conv(sketch.conv(sketch.conv(x, 6, groups=6), 16, 1), 5, 2, stride=2)
+    wide = sketch.conv(sketch.conv(x, 6, groups=6), 16, 1)
+    narrow = bounded(sketch, sketch.conv(wide, 8, 1))
+    larger = resized(sketch, wide)
+    x = sketch.conv(wide, 5, 2, stride=2)
     dense = sketch.dense(sketch.input((1, 70), name="v"), 8)
     windows = [sketch.conv(x, 5, size, groups=5) for size in (2, 3, 5)]
     in_four_bits(sketch, sketch.nodes[-2].inputs[1])
-    return sketch.graph(*windows, clamped(sketch, dense, 32))
+    return sketch.graph(*windows, narrow, larger, clamped(sketch, dense, 32))
+
+
+def bounded(sketch: Sketch, x: str) -> str:
+    """The same convolution, to a part of the output's range."""
+    made = sketch.nodes[-1]
+    assert isinstance(made.op, Conv2D)
+    assert made.op.requant
+    sketch.nodes[-1] = replace(made, op=replace(made.op, requant=replace(made.op.requant, low=-100, high=100)))
+    return x
+
+
+def resized(sketch: Sketch, x: str) -> str:
+    """Two rows and two columns between those of an image, of another scale."""
+    quant = sketch.values[x].type.quant
+    assert quant is not None
+    between = ((0, 1, 700), (2, 3, 9))
+    return sketch.apply(ResizeBilinear(between, between, quant, Quant(0.25, 0), DType.S8, -128, 127, "single"), x)
 
 
 def in_four_bits(sketch: Sketch, weights: str) -> None:

@@ -35,7 +35,7 @@
  *   plane, channels        bytes of one plane of a row, and of one pixel
  *   row_step               the way from one output row's inputs to the next one's
  *   is_signed              whether the bias is that of inputs with a sign
- *   narrow                 whether no weight is -128
+ *   narrow                 whether no weight, or 16 times one of 4 bits, is -128
  *   few                    whether weights have 4 bits
  *   own                    whether these have zero points of their own; only then:
  *   less                   by how much less the weights of each channel are stored

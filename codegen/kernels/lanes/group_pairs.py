@@ -102,8 +102,9 @@ class GroupPairsContext(InGroups):
 
     @property
     def sums_at(self) -> int:
-        """Bytes of scratch before the sums of inputs."""
-        return -(-2 * _STEP * self.steps // LINE) * LINE
+        """Bytes of scratch before the sums of inputs: a whole vector behind whole pairs of groups that one holds."""
+        whole, line = 2 * self.size * self.pairs, LINE if (self.shared or self.halves) and 2 * self.size <= LINE else 0
+        return -(-max(2 * _STEP * self.steps, whole + line) // LINE) * LINE
 
 
 def _fit(node: NodeOf[Conv2D | Dense]) -> Fit | None:

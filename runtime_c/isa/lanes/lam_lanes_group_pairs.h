@@ -150,18 +150,26 @@ static inline LAM_LANES_ALWAYS void lam_lanes_pair_sums(int32_t *sums, const uin
 #endif
 }
 
+#if LAM_LANES_AVX512
+/* Some lanes of whole pairs of groups of 16 or 32 inputs from x on. */
+static inline LAM_LANES_ALWAYS __m512i lam_lanes_pairs_vector(lam_lanes_group_pairs s, const uint8_t *x, int32_t lanes)
+{
+    const __m512i order = s.size == 16 ? _mm512_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15)
+                                       : _mm512_setr_epi32(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15);
+    const __m512i fours = _mm512_permutexvar_epi32(order, lam_lanes_load(x, lanes));
+    return s.flip ? _mm512_xor_si512(fours, _mm512_set1_epi8(-128)) : fours;
+}
+#endif
+
 /* Whole pairs of groups. */
 static inline LAM_LANES_ALWAYS void lam_lanes_pairs_put(lam_lanes_group_pairs s, uint8_t *to, const uint8_t *x)
 {
 #if LAM_LANES_AVX512
     if (s.size == 16 || s.size == 32) {
-        const __m512i order = s.size == 16 ? _mm512_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15)
-                                           : _mm512_setr_epi32(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15);
-        const __m512i turn = _mm512_set1_epi8(s.flip ? -128 : 0);
         const int32_t bytes = 2 * s.size * s.pairs;
         for (int32_t i = 0; i < bytes; i += 64) {
             const int32_t lanes = bytes - i < 64 ? (bytes - i) / 4 : 16;
-            lam_lanes_store(to + i, _mm512_xor_si512(_mm512_permutexvar_epi32(order, lam_lanes_load(x + i, lanes)), turn), lanes);
+            lam_lanes_store(to + i, lam_lanes_pairs_vector(s, x + i, lanes), lanes);
         }
         return;
     }
@@ -177,6 +185,105 @@ static inline LAM_LANES_ALWAYS int lam_lanes_pairs_by_size(lam_lanes_group_pairs
 {
     return LAM_LANES_AVX512 && s.pairs > 2 && s.piece == s.size / 4 && (s.size == 16 || s.size == 32 || s.size == 64);
 }
+
+/* Whether all that sums begin with stays in registers: few pairs, and inputs behind whole ones that one vector has. */
+static inline LAM_LANES_ALWAYS int lam_lanes_pairs_kept(lam_lanes_group_pairs s)
+{
+    return LAM_LANES_AVX512 && s.pairs <= 2 && s.piece == s.size / 4 && (s.size == 16 || s.size == 32);
+}
+
+#if LAM_LANES_AVX512 || LAM_LANES_AVX2
+/* The eight bytes at p in every two lanes. */
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_twice(const void *p)
+{
+    int64_t eight;
+    (void)memcpy(&eight, p, sizeof eight);
+#if LAM_LANES_AVX512
+    return _mm512_set1_epi64(eight);
+#else
+    LAM_LANES_TWO(_mm256_set1_epi64x(eight)); /* one register: `i` is not asked */
+#endif
+}
+#endif
+
+#if LAM_LANES_AVX512
+
+/* Which four of the inputs behind whole pairs lies in a lane; 15 where none does, which then is zero. */
+static inline LAM_LANES_ALWAYS int lam_lanes_pair_four(lam_lanes_group_pairs s, int32_t lane)
+{
+    const int32_t step = lane / 2 - s.shared, half = step + lane % 2 * s.halves;
+    if (step < 0) {
+        return lane / 2 + lane % 2 * (s.size / 4);
+    }
+    return step < s.halves && (s.shared == 0 || half < s.size / 4 - s.shared) ? s.shared + half : 15;
+}
+
+/* The 128 of each of the first `left` of eight bytes. */
+static inline LAM_LANES_ALWAYS long long lam_lanes_turn(int32_t left)
+{
+    const uint64_t all = 0x8080808080808080u;
+    return (long long)(left >= 8 ? all : left <= 0 ? 0u : all >> (8 * (8 - left)));
+}
+
+/* Inputs behind whole pairs, as they lie in scratch: `left` ones from x on. */
+static inline LAM_LANES_ALWAYS __m512i lam_lanes_pairs_rest(lam_lanes_group_pairs s, const uint8_t *x, int32_t left)
+{
+    const __m512i from = left % 4 > 0 ? _mm512_maskz_loadu_epi8(((uint64_t)1 << left) - 1u, x) : lam_lanes_load(x, left / 4);
+    const __m512i turn = _mm512_setr_epi64(lam_lanes_turn(left), lam_lanes_turn(left - 8), lam_lanes_turn(left - 16),
+                                           lam_lanes_turn(left - 24), lam_lanes_turn(left - 32), lam_lanes_turn(left - 40),
+                                           lam_lanes_turn(left - 48), lam_lanes_turn(left - 56));
+    const __m512i order =
+        _mm512_setr_epi32(lam_lanes_pair_four(s, 0), lam_lanes_pair_four(s, 1), lam_lanes_pair_four(s, 2), lam_lanes_pair_four(s, 3),
+                          lam_lanes_pair_four(s, 4), lam_lanes_pair_four(s, 5), lam_lanes_pair_four(s, 6), lam_lanes_pair_four(s, 7),
+                          lam_lanes_pair_four(s, 8), lam_lanes_pair_four(s, 9), lam_lanes_pair_four(s, 10), lam_lanes_pair_four(s, 11),
+                          lam_lanes_pair_four(s, 12), lam_lanes_pair_four(s, 13), lam_lanes_pair_four(s, 14), lam_lanes_pair_four(s, 15));
+    return _mm512_permutexvar_epi32(order, s.flip ? _mm512_xor_si512(from, turn) : from);
+}
+
+/* -8 times the sums of a pair's inputs, in every two lanes: of `steps` fours from x on, which `all` has if there are 8. */
+static inline LAM_LANES_ALWAYS __m512i lam_lanes_pair_begin(const uint8_t *x, int32_t steps, __m512i all)
+{
+    const __m512i times = _mm512_set1_epi8(-8);
+    __m512i sums = _mm512_setzero_si512();
+    if (steps == 8) {
+        sums = _mm512_dpbusd_epi32(sums, all, times);
+        sums = _mm512_add_epi32(sums, _mm512_shuffle_i64x2(sums, sums, 0x4E));
+        sums = _mm512_add_epi32(sums, _mm512_shuffle_i64x2(sums, sums, 0xB1));
+        return _mm512_add_epi32(sums, _mm512_shuffle_epi32(sums, 0x4E));
+    }
+    LAM_LANES_UNROLL
+    for (int32_t k = 0; k < 8; k++) {
+        sums = k < steps ? _mm512_dpbusd_epi32(sums, lam_lanes_twice(x + 8 * k), times) : sums;
+    }
+    return sums;
+}
+
+/* What comes before the sums: inputs in pairs, and what the sums of each pair begin with. */
+static inline LAM_LANES_ALWAYS void lam_lanes_pairs_keep(lam_lanes_group_pairs s, const uint8_t *x, uint8_t *to, __m512i *begins)
+{
+    const int32_t whole = 2 * s.pairs * s.size, lanes = s.pairs * s.size / 2;
+    __m512i fours[2], rest = _mm512_setzero_si512();
+    for (int32_t i = 0; i < lanes; i += 16) {
+        fours[i / 16] = lam_lanes_pairs_vector(s, x + 4 * i, lanes < 16 ? lanes : 16);
+        lam_lanes_store(to + 4 * i, fours[i / 16], lanes < 16 ? lanes : 16);
+    }
+    if (s.shared > 0 || s.halves > 0) {
+        rest = lam_lanes_pairs_rest(s, x + whole, s.inputs - whole);
+        lam_lanes_store(to + whole, rest, 16);
+    }
+    lam_order(); /* what was stored is read as it lies: a vector's parts take more instructions */
+    for (int32_t p = 0; p < s.pairs; p++) {
+        begins[p] = lam_lanes_pair_begin(to + 2 * s.size * p, s.size / 4, fours[s.size == 32 ? p : 0]);
+    }
+    if (s.shared > 0) {
+        begins[s.pairs] = lam_lanes_pair_begin(to + whole, s.shared, rest);
+    }
+    if (s.halves > 0) {
+        begins[s.pairs + (s.shared > 0)] = lam_lanes_pair_begin(to + whole + 8 * s.shared, s.halves, rest);
+    }
+}
+
+#endif
 
 /* What comes before the sums: inputs and their sums, of pairs. */
 static inline LAM_LANES_ALWAYS void lam_lanes_pairs_begin(lam_lanes_group_pairs s, const uint8_t *x, lam_lanes_paired layer)
@@ -224,6 +331,7 @@ static inline LAM_LANES_ALWAYS void lam_lanes_pairs_begin(lam_lanes_group_pairs 
 typedef struct lam_lanes_pair_at {
     const uint8_t *x, *w;
     const int32_t *sums;
+    const lam_lanes_v *begin; /* in place of sums, or NULL */
     const int16_t *own;
     const int8_t *less;
 } lam_lanes_pair_at;
@@ -234,6 +342,7 @@ static inline LAM_LANES_ALWAYS lam_lanes_pair_at lam_lanes_pair_next(lam_lanes_p
     from.x += 8 * steps;
     from.w += row * steps;
     from.sums += 2;
+    from.begin = from.begin != NULL ? from.begin + 1 : NULL;
     return from;
 }
 
@@ -246,18 +355,6 @@ static inline LAM_LANES_ALWAYS lam_lanes_pair_at lam_lanes_pair_behind(lam_lanes
 }
 
 #if LAM_LANES_AVX512 || LAM_LANES_AVX2
-
-/* The eight bytes at p in every two lanes. */
-static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_twice(const void *p)
-{
-    int64_t eight;
-    (void)memcpy(&eight, p, sizeof eight);
-#if LAM_LANES_AVX512
-    return _mm512_set1_epi64(eight);
-#else
-    LAM_LANES_TWO(_mm256_set1_epi64x(eight)); /* one register: `i` is not asked */
-#endif
-}
 
 /* Sixteen lanes of two halves each: of neighbouring lanes of a and b, two and two in turns.  They fit 16 bits. */
 static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_halves(lam_lanes_v a, lam_lanes_v b)
@@ -334,19 +431,22 @@ static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_zero_halves(const int8_t *p
 #endif
 }
 
-/* To `total` `steps` fours of a pair of groups, whose sums begin with `more` besides. */
-static inline LAM_LANES_ALWAYS void lam_lanes_pair_piece(lam_lanes_group_pairs s, lam_lanes_v *total, int32_t vectors, int32_t last,
-                                                       lam_lanes_pair_at from, int32_t row, int32_t steps, int32_t more)
+/* Lanes of weights to read of a vector of a row with so many used ones: all, where `behind` bytes of rows follow. */
+static inline LAM_LANES_ALWAYS int32_t lam_lanes_pair_read(int32_t used, int32_t behind)
 {
-    const lam_lanes_v begin = lam_lanes_add(lam_lanes_twice(from.sums), lam_lanes_splat(more));
-    const lam_lanes_v inputs = lam_lanes_down(begin, 3); /* below zero: what is taken off is added */
-    const lam_lanes_v half = s.centred ? lam_lanes_halve(inputs) : lam_lanes_splat(0);
-    const lam_lanes_v first = lam_lanes_minus(begin, half), second = lam_lanes_minus(first, lam_lanes_up(half, 4));
-    lam_lanes_v both[LAM_LANES_GROUPS_VECTORS], lower[LAM_LANES_GROUPS_VECTORS];
+    return 4 * (16 - used) <= behind ? 16 : used;
+}
+
+/* Sums of `steps` fours of a pair of groups as halves of lanes; the first output's begin with `first`, the second one's with
+ * what makes `second` of it. */
+static inline LAM_LANES_ALWAYS void lam_lanes_pair_halves(lam_lanes_v *found, int32_t vectors, int32_t last, lam_lanes_pair_at from,
+                                                          int32_t row, int32_t steps, lam_lanes_v first, lam_lanes_v second)
+{
+    lam_lanes_v both[LAM_LANES_GROUPS_VECTORS];
     LAM_LANES_UNROLL
     for (int32_t v = 0; v < vectors; v++) {
         both[v] = second;
-        lower[v] = first;
+        found[v] = first;
     }
     for (int32_t k = 0; k < steps; k += 8) {
         LAM_LANES_UNROLL
@@ -356,20 +456,95 @@ static inline LAM_LANES_ALWAYS void lam_lanes_pair_piece(lam_lanes_group_pairs s
                 LAM_LANES_UNROLL
                 for (int32_t v = 0; v < vectors; v++) {
                     const uint8_t *const w = from.w + row * (k + i) + 64 * v;
-                    const int32_t count = v + 1 < vectors ? 16 : lam_lanes_pair_lanes(last);
+                    const int32_t used = v + 1 < vectors ? 16 : lam_lanes_pair_lanes(last);
+                    const int32_t count = lam_lanes_pair_read(used, steps % 8 == 0 ? row * (7 - i) : 0);
                     both[v] = lam_lanes_dot_from(both[v], x, w, count);
-                    lower[v] = lam_lanes_dot_lower(lower[v], x, w, count);
+                    found[v] = lam_lanes_dot_lower(found[v], x, w, count);
                 }
             }
         }
     }
     LAM_LANES_UNROLL
     for (int32_t v = 0; v < vectors; v++) {
-        lower[v] = lam_lanes_halves(lower[v], lam_lanes_down(lam_lanes_minus(both[v], lower[v]), 4));
+        found[v] = lam_lanes_halves(found[v], lam_lanes_down(lam_lanes_minus(both[v], found[v]), 4));
+    }
+}
+
+#if LAM_LANES_AVX512
+/* v, in a register of its own: gcc moves sums of several products from one to the next. */
+static inline LAM_LANES_ALWAYS lam_lanes_v lam_lanes_own(lam_lanes_v v)
+{
+    __asm__("" : "+v"(v));
+    return v;
+}
+
+/* The same of at most eight fours, which stay in registers.  Sums of upper halves come first: what they are taken from sums
+ * whole bytes and is left with the lower ones', and only the upper ones' need a register to begin with. */
+static inline LAM_LANES_ALWAYS void lam_lanes_pair_eight(lam_lanes_v *found, int32_t vectors, int32_t last, lam_lanes_pair_at from,
+                                                         int32_t row, int32_t steps, lam_lanes_v upper, lam_lanes_v second)
+{
+    lam_lanes_v x[8], above[LAM_LANES_GROUPS_VECTORS];
+    LAM_LANES_UNROLL
+    for (int32_t v = 0; v < vectors; v++) {
+        above[v] = lam_lanes_own(upper);
+    }
+    LAM_LANES_UNROLL
+    for (int32_t k = 0; k < 8; k++) {
+        if (k < steps) {
+            x[k] = lam_lanes_twice(from.x + 8 * k);
+            LAM_LANES_UNROLL
+            for (int32_t v = 0; v < vectors; v++) {
+                const int32_t used = v + 1 < vectors ? 16 : lam_lanes_pair_lanes(last);
+                const lam_lanes_v w =
+                    lam_lanes_load(from.w + row * k + 64 * v, lam_lanes_pair_read(used, row * (steps - 1 - k)));
+                above[v] = lam_lanes_dot(above[v], x[k], _mm512_and_si512(w, _mm512_set1_epi8(-16)));
+            }
+        }
     }
     LAM_LANES_UNROLL
     for (int32_t v = 0; v < vectors; v++) {
-        total[v] = lam_lanes_add_halves(total[v], lower[v], from.own + 32 * v, v + 1 < vectors ? 16 : last);
+        found[v] = lam_lanes_own(lam_lanes_minus(second, above[v]));
+        above[v] = lam_lanes_own(lam_lanes_down(above[v], 4));
+    }
+    LAM_LANES_UNROLL
+    for (int32_t k = 0; k < 8; k++) {
+        if (k < steps) {
+            LAM_LANES_UNROLL
+            for (int32_t v = 0; v < vectors; v++) {
+                const int32_t used = v + 1 < vectors ? 16 : lam_lanes_pair_lanes(last);
+                const uint8_t *const w = from.w + row * k + 64 * v;
+                found[v] = lam_lanes_dot_from(found[v], x[k], w, lam_lanes_pair_read(used, row * (steps - 1 - k)));
+            }
+        }
+    }
+    LAM_LANES_UNROLL
+    for (int32_t v = 0; v < vectors; v++) {
+        found[v] = lam_lanes_halves(found[v], above[v]);
+    }
+}
+#endif
+
+/* To `total` `steps` fours of a pair of groups, whose sums begin with `more` besides. */
+static inline LAM_LANES_ALWAYS void lam_lanes_pair_piece(lam_lanes_group_pairs s, lam_lanes_v *total, int32_t vectors, int32_t last,
+                                                       lam_lanes_pair_at from, int32_t row, int32_t steps, int32_t more)
+{
+    const lam_lanes_v begin =
+        lam_lanes_pairs_kept(s) ? *from.begin : lam_lanes_add(lam_lanes_twice(from.sums), lam_lanes_splat(more));
+    const lam_lanes_v inputs = lam_lanes_down(begin, 3); /* below zero: what is taken off is added */
+    const lam_lanes_v half = s.centred ? lam_lanes_halve(inputs) : lam_lanes_splat(0);
+    const lam_lanes_v first = lam_lanes_minus(begin, half), second = lam_lanes_minus(first, lam_lanes_up(half, 4));
+    lam_lanes_v sums[LAM_LANES_GROUPS_VECTORS];
+#if LAM_LANES_AVX512
+    if (steps <= 8) {
+        lam_lanes_pair_eight(sums, vectors, last, from, row, steps, lam_lanes_minus(second, first), second);
+    } else
+#endif
+    {
+        lam_lanes_pair_halves(sums, vectors, last, from, row, steps, first, second);
+    }
+    LAM_LANES_UNROLL
+    for (int32_t v = 0; v < vectors; v++) {
+        total[v] = lam_lanes_add_halves(total[v], sums[v], from.own + 32 * v, v + 1 < vectors ? 16 : last);
     }
     if (s.centred) {
         const lam_lanes_v halves = lam_lanes_halves(half, half);
@@ -410,7 +585,7 @@ static inline LAM_LANES_ALWAYS lam_lanes_pair_at lam_lanes_pair_one(lam_lanes_gr
  * `width` the channels of their block, of which the first of them is `inside`. */
 static inline LAM_LANES_ALWAYS void lam_lanes_pairs_part(lam_lanes_group_pairs s, int32_t vectors, int32_t last, const uint8_t *w,
                                                          int32_t width, int32_t inside, lam_lanes_paired layer, int32_t channel,
-                                                         void *y)
+                                                         const lam_lanes_v *begins, void *y)
 {
     const int32_t place = 2 * ((channel - inside) * lam_lanes_pairs_count(s) + inside);
     const int32_t more = lam_lanes_pairs_by_size(s) ? -8 * 128 * s.size : 0;
@@ -419,6 +594,7 @@ static inline LAM_LANES_ALWAYS void lam_lanes_pairs_part(lam_lanes_group_pairs s
     from.x = layer.x;
     from.w = w;
     from.sums = layer.sums;
+    from.begin = begins;
     from.own = layer.group + place;
     from.less = s.apart ? layer.less + place : NULL;
     LAM_LANES_UNROLL
@@ -450,7 +626,8 @@ static inline LAM_LANES_ALWAYS void lam_lanes_pairs_part(lam_lanes_group_pairs s
 
 /* One vector of channels, as above. */
 static inline void lam_lanes_pairs_part(lam_lanes_group_pairs s, int32_t vectors, int32_t count, const uint8_t *w, int32_t width,
-                                        int32_t inside, lam_lanes_paired layer, int32_t channel, void *y)
+                                        int32_t inside, lam_lanes_paired layer, int32_t channel, const lam_lanes_v *begins,
+                                        void *y)
 {
     int32_t total[16] = {0};
     const int32_t place = 2 * ((channel - inside) * lam_lanes_pairs_count(s) + inside), row = 4 * lam_lanes_pair_lanes(width);
@@ -462,6 +639,7 @@ static inline void lam_lanes_pairs_part(lam_lanes_group_pairs s, int32_t vectors
         from.x = layer.x;
         from.w = w + 16 * (i / 4) + 8 * (i % 2);
         from.sums = layer.sums;
+        from.begin = begins;
         from.own = layer.group + place + 2 * i;
         from.less = s.apart ? layer.less + place + 2 * i : NULL;
         for (int32_t p = 0; p < lam_lanes_pairs_count(s); p++) {
@@ -490,7 +668,7 @@ static inline void lam_lanes_pairs_part(lam_lanes_group_pairs s, int32_t vectors
 
 /* A block of `width` channels from `first` on, some vectors at a time: half the registers have two. */
 static inline LAM_LANES_ALWAYS void lam_lanes_pairs_block(lam_lanes_group_pairs s, int32_t width, lam_lanes_paired layer,
-                                                          int32_t first, void *y)
+                                                          int32_t first, const lam_lanes_v *begins, void *y)
 {
     const int32_t vectors = (width + 15) / 16, last = width - 16 * (vectors - 1);
     const int32_t many = LAM_LANES_AVX512 ? LAM_LANES_GROUPS_VECTORS : LAM_LANES_AVX2 ? 2 : 1, before = (vectors - 1) / many * many;
@@ -499,21 +677,31 @@ static inline LAM_LANES_ALWAYS void lam_lanes_pairs_block(lam_lanes_group_pairs 
         w += 4 * first * lam_lanes_pair_steps(s, p);
     }
     for (int32_t v = 0; v < before; v += many) {
-        lam_lanes_pairs_part(s, many, 16, w + 64 * v, width, 16 * v, layer, first + 16 * v, y);
+        lam_lanes_pairs_part(s, many, 16, w + 64 * v, width, 16 * v, layer, first + 16 * v, begins, y);
     }
-    lam_lanes_pairs_part(s, vectors - before, last, w + 64 * before, width, 16 * before, layer, first + 16 * before, y);
+    lam_lanes_pairs_part(s, vectors - before, last, w + 64 * before, width, 16 * before, layer, first + 16 * before, begins, y);
 }
 
 /* All channels. */
 static inline LAM_LANES_ALWAYS void lam_lanes_all_pairs(lam_lanes_group_pairs s, const uint8_t *x, lam_lanes_paired layer, void *y)
 {
     const int32_t whole = s.channels / s.block * s.block;
-    lam_lanes_pairs_begin(s, x, layer);
+    const lam_lanes_v *begins = NULL;
+#if LAM_LANES_AVX512
+    lam_lanes_v kept[4];
+    if (lam_lanes_pairs_kept(s)) {
+        lam_lanes_pairs_keep(s, x, layer.x, kept);
+        begins = kept;
+    } else
+#endif
+    {
+        lam_lanes_pairs_begin(s, x, layer);
+    }
     for (int32_t first = 0; first < whole; first += s.block) {
-        lam_lanes_pairs_block(s, s.block, layer, first, y);
+        lam_lanes_pairs_block(s, s.block, layer, first, begins, y);
     }
     if (whole < s.channels) {
-        lam_lanes_pairs_block(s, s.channels - whole, layer, whole, y);
+        lam_lanes_pairs_block(s, s.channels - whole, layer, whole, begins, y);
     }
 }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -15,14 +16,17 @@ import pytest
 from codegen.emit.functions import function_view
 from codegen.emit.render import render_kernel
 from codegen.kernels import find_form
+from codegen.laws import differences, make_project
 from codegen.lower.lower import kernel_function
 from codegen.lower.pack import ParamsPool
 from codegen.ops import Reshape
 from codegen.pipeline import Options, compile_file
-from tests.contract.case import PACKED
+from tests.contract.case import PACKED, S8, t, window
 from tests.contract.cases import cases
 from tests.contract.test_kernels import LEVELS, build_graph
+from tests.contract.test_x86_kernels import conv
 from tests.support.shared import ROOT
+from tests.support.tools import require_tool
 
 IDLE = re.compile(
     r"""[-+*/%]\ 0\b(?![.xX])      # x + 0, x * 0
@@ -75,6 +79,17 @@ def test_the_pattern_finds_what_it_is_for() -> None:
 def test_kernels_have_no_idle_arithmetic_and_no_unread_parameters(isa: str) -> None:
     found = {name: (idle(text), unread(text)) for name, text in functions(isa) if idle(text) or unread(text)}
     assert not found
+
+
+@pytest.mark.parametrize("isa", LEVELS)
+def test_windows_wider_than_their_rows_are_built_without_a_warning(isa: str, tmp_path: Path) -> None:
+    """Clang warns of a place that no column has."""
+    require_tool("clang")
+    sizes = product((1, 2), (window(3, 1, 1, 1, 1), window(5, 1, 1, 2, 2)), (3, 16))
+    graph = build_graph(
+        [conv("single", t(S8, 1, 4, width, channels), w, w, outputs=16) for width, w, channels in sizes]
+    )
+    assert differences(graph, make_project(graph, tmp_path, isa), "clang", "-O0") == []
 
 
 @pytest.mark.parametrize("target", ["cortex-m4", "cortex-m55", "gap8-cores"])

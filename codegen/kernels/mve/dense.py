@@ -193,6 +193,11 @@ class MveDenseContext(MveContext):
         return self.w_in - self.kernel_w
 
     @property
+    def never_inside(self) -> bool:
+        """Whether no column has one: windows are wider than the row."""
+        return self.has_edges and self.last_inside < 0
+
+    @property
     def leaves_row(self) -> bool:
         """Whether the last window without dilation lies wholly behind the row, and more."""
         return self.last_column * self.stride - self.pad > self.w_in
